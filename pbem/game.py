@@ -1,0 +1,195 @@
+"""What a game is: the protocol every game module fills, and the values that cross it.
+
+A game is a module of pure functions. It knows no clock, file, socket, database or template:
+time does not occur, chance comes in as a seeded `random.Random`, text is a `str`.
+"""
+
+import hmac
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.metadata import entry_points
+from random import Random
+from typing import Any, NamedTuple, Protocol
+
+from pbem.orders import Grammar, Order, Problem
+
+Json = dict[str, Any]
+Orders = Mapping[str | None, Sequence[Order]]
+
+
+class Event(NamedTuple):
+    """What happened in a turn, without words: templates say it, for mail and archive alike.
+
+    `facts` holds JSON values only. `seen_by` names the seats that may know it before the match
+    is over; `None` stands for everybody.
+    """
+
+    kind: str
+    facts: Mapping[str, Any]
+    seen_by: tuple[str, ...] | None = None
+
+
+class Outcome(NamedTuple):
+    """What `adjudicate` returns: the new state, what happened, and what was not carried out.
+
+    `problems` is keyed by seat (`None` is the game master); a seat without problems may be absent.
+    """
+
+    state: Any
+    events: Sequence[Event]
+    problems: Mapping[str | None, Sequence[Problem]]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option of a game: its name, default and help, and the reader of a value given for it.
+
+    `read` takes a JSON value (or text) and returns the value to keep, also JSON; it raises
+    `ValueError` with a sentence for the game master where the value cannot be. With `file`, a
+    text that is the path of a file stands for that file's content.
+    """
+
+    name: str
+    default: Any
+    read: Callable[[Any], Any]
+    help: str
+    file: bool = False
+
+
+class Game(Protocol):
+    """The functions of a game, the same names in the same order in every one.
+
+    Optional, looked up by `optional`: `page(state, seat, events) → dict` (facts for the report's
+    templates beyond the view), `forecast(state, seat, orders) → Sequence[Event]`,
+    `default_orders(state, seat) → str`, `bot(state, seat, rng) → str`.
+    """
+
+    KEY: str
+    TITLE: str
+    OPTIONS: Sequence[Option]
+    GRAMMAR: Grammar
+
+    def setup(self, seats: Sequence[str], options: Mapping[str, Any], rng: Random) -> Any:
+        """Make the state a match begins with; raise `ValueError` where it cannot be played."""
+
+    def check(
+        self, state: Any, seat: str | None, orders: Sequence[Order]
+    ) -> tuple[Sequence[Order], Sequence[Problem]]:
+        """Part one seat's orders into lawful ones, names made whole, and problems.
+
+        `seat` is `None` for the game master's. An order that is lawful in part is in both.
+        """
+
+    def adjudicate(self, state: Any, orders: Orders, rng: Random) -> Outcome:
+        """Run the phase with all seats' lawful orders at once (`None`: the game master's)."""
+
+    def waiting(self, state: Any) -> Sequence[str]:
+        """Name the seats that may send orders in the phase the state is in, in seat order."""
+
+    def view(self, state: Any, seat: str | None) -> Json:
+        """Return the state as `dump` does, less what the seat (`None`: the public) may not know."""
+
+    def winners(self, state: Any) -> Sequence[str]:
+        """Name the seats that won; who would have won, while the match is not over."""
+
+    def dump(self, state: Any) -> Json:
+        """Return the state as JSON, complete enough to go on from."""
+
+    def load(self, data: Json, seats: Sequence[str], options: Mapping[str, Any]) -> Any:
+        """Read what `dump` wrote, or a state by hand; raise `ValueError` naming the wrong part."""
+
+
+@cache
+def installed() -> Mapping[str, Game]:
+    """Return the installed games by key, in the order of their keys (entry points `pbem.games`)."""
+    found = sorted(entry_points(group="pbem.games"), key=lambda point: point.name)
+    return {point.name: point.load() for point in found}
+
+
+def named(key: str) -> Game:
+    """Return the game with that key; raise `ValueError` naming those there are."""
+    for point in entry_points(group="pbem.games"):
+        if point.name == key:
+            game: Game = point.load()
+            return game
+    keys = ", ".join(sorted(point.name for point in entry_points(group="pbem.games")))
+    raise ValueError(f"no game is called {key!r}; there are: {keys}")
+
+
+def read_options(game: Game, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all options of a game, those given read and the others at their defaults.
+
+    Raise `ValueError` for an unknown name or a value that its option refuses.
+    """
+    known = {option.name: option for option in game.OPTIONS}
+    for name in given:
+        if name not in known:
+            there_are = ", ".join(known) or "none"
+            raise ValueError(f"{game.KEY} has no option {name!r}; there are: {there_are}")
+    return {
+        name: _read_option(option, given[name]) if name in given else option.default
+        for name, option in known.items()
+    }
+
+
+def _read_option(option: Option, value: Any) -> Any:
+    try:
+        return option.read(value)
+    except ValueError as error:
+        raise ValueError(f"option {option.name}: {error}") from None
+
+
+def check_seats(seats: Sequence[str], least: int, most: int) -> None:
+    """Raise `ValueError` unless there are `least` to `most` seats."""
+    if not least <= len(seats) <= most:
+        raise ValueError(f"{least} to {most} seats are needed, not {len(seats)}")
+
+
+def whole(least: int, most: int | None = None) -> Callable[[Any], int]:
+    """Return a reader of whole numbers for an `Option`, from `least` to `most`."""
+
+    def read(value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise ValueError(f"a whole number is needed, not {value!r}")
+        if value < least or (most is not None and value > most):
+            limits = f"at least {least}" if most is None else f"{least} to {most}"
+            raise ValueError(f"{value} is out of range: {limits}")
+        return value
+
+    return read
+
+
+def one_of(*words: str) -> Callable[[Any], str]:
+    """Return a reader of one of some words for an `Option`."""
+
+    def read(value: Any) -> str:
+        if value not in words:
+            raise ValueError(f"{value!r} is none of: {', '.join(words)}")
+        return str(value)
+
+    return read
+
+
+def chance(seed: str, number: int, phase: str) -> Random:
+    """Return the dice of the `number`-th phase run (0 and `setup` for the set-up).
+
+    The same seed gives the same dice on every machine (`life.md`, Chance).
+    """
+    digest = hmac.digest(seed.encode(), f"{number}:{phase}".encode(), "sha256")
+    return Random(int.from_bytes(digest, "big"))
+
+
+def ended(state: Any) -> Any:
+    """Return the state as it is when the game master ends the match: the phase is not run."""
+    return replace(state, phase="over")
+
+
+def optional(game: Game, name: str) -> Any:
+    """Return one of a game's optional functions, or `None` where it has none of that name."""
+    return getattr(game, name, None)
+
+
+def seats_of(orders: Collection[str | None]) -> list[str]:
+    """Return the seats among the keys of an `Orders`, the game master's left out."""
+    return [seat for seat in orders if seat is not None]
