@@ -5,13 +5,14 @@ time does not occur, chance comes in as a seeded `random.Random`, text is a `str
 """
 
 import hmac
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import entry_points
 from random import Random
 from typing import Any, NamedTuple, Protocol
 
+from pbem import typography
 from pbem.orders import Grammar, Order, Problem
 
 Json = dict[str, Any]
@@ -185,11 +186,43 @@ def ended(state: Any) -> Any:
     return replace(state, phase="over")
 
 
+class Played(NamedTuple):
+    """A phase as played from order texts; `problems` has all that was not carried out, by seat."""
+
+    state: Any
+    events: Sequence[Event]
+    problems: Mapping[str | None, Sequence[Problem]]
+
+
+def play(
+    game: Game, state: Any, texts: Mapping[str | None, str], rng: Callable[[], Random]
+) -> Played:
+    """Run a phase from order texts: read each for its form, check it for law, adjudicate all.
+
+    `texts` is by seat, `None` for the game master, whose line `END` ends the match without
+    running the phase. The dice are asked for only where the phase runs.
+    """
+    lawful: dict[str | None, Sequence[Order]] = {}
+    problems: dict[str | None, list[Problem]] = {}
+    for seat, text in texts.items():
+        reading = game.GRAMMAR.read(text, gm=seat is None)
+        lawful[seat], unlawful = game.check(state, seat, reading.orders)
+        problems[seat] = [*reading.problems, *unlawful]
+    if is_ended(texts.get(None, "")):
+        return Played(ended(state), (Event("ended", {"by": "gm"}),), problems)
+    outcome = game.adjudicate(state, lawful, rng())
+    for seat, more in outcome.problems.items():
+        problems.setdefault(seat, []).extend(more)
+    return Played(outcome.state, outcome.events, problems)
+
+
+def is_ended(gm: str) -> bool:
+    """Tell whether the game master's lines hold `END` alone on one."""
+    return any(
+        typography.bare(typography.folded(line)).upper() == "END" for line in typography.lines(gm)
+    )
+
+
 def optional(game: Game, name: str) -> Any:
     """Return one of a game's optional functions, or `None` where it has none of that name."""
     return getattr(game, name, None)
-
-
-def seats_of(orders: Collection[str | None]) -> list[str]:
-    """Return the seats among the keys of an `Orders`, the game master's left out."""
-    return [seat for seat in orders if seat is not None]

@@ -1,0 +1,191 @@
+"""Case files: positions, orders and what must come of them, played without database or mail."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pbem import game as games
+from pbem.game import Event, Game, Json
+
+
+class NoCase(ValueError):
+    """A file that can't be read or holds no case; its message says what is wrong and where."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A case as its file has it, its game and options found and read."""
+
+    game: Game
+    seats: tuple[str, ...]
+    options: Mapping[str, Any]
+    seed: str
+    state: Json | None
+    turns: tuple[Json, ...]
+
+
+def read(path: Path) -> Case:
+    """Read a case file; raise `NoCase` for what can't be read or is no case."""
+    try:
+        data = json.loads(path.read_bytes())
+    except OSError as error:
+        raise NoCase(f"can't be read: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise NoCase(f"is no JSON: {error}") from None
+    try:
+        return case(data)
+    except ValueError as error:
+        raise NoCase(str(error)) from None
+
+
+def case(data: Any) -> Case:
+    """Return the case that some JSON holds; raise `ValueError` naming what is wrong in it."""
+    whole = _typed(data, "the case", dict)
+    seats = _typed(whole.get("seats"), "seats", list)
+    if len(set(map(str, seats))) != len(seats) or not all(s and isinstance(s, str) for s in seats):
+        raise ValueError("seats: names are needed, each once")
+    turns = _typed(whole.get("turns"), "turns", list)
+    for number, turn in enumerate(turns, 1):
+        _typed(turn, f"turn {number}", dict)
+        orders = _typed(turn.get("orders", {}), f"turn {number}, orders", dict)
+        for seat, text in orders.items():
+            if seat not in seats:
+                raise ValueError(f"turn {number}, orders: {seat!r} is no seat of the case")
+            _typed(text, f"turn {number}, orders.{seat}", str)
+        _typed(turn.get("gm", ""), f"turn {number}, gm", str)
+        _typed(turn.get("expect", {}), f"turn {number}, expect", dict)
+    state = whole.get("state")
+    game = games.named(_typed(whole.get("game"), "game", str))
+    return Case(
+        game=game,
+        seats=tuple(seats),
+        options=games.read_options(game, _typed(whole.get("options", {}), "options", dict)),
+        seed=_typed(whole.get("seed", ""), "seed", str),
+        state=None if state is None else _typed(state, "state", dict),
+        turns=tuple(turns),
+    )
+
+
+def _typed(value: Any, place: str, wanted: type) -> Any:
+    words = {dict: "an object", list: "an array", str: "a text"}
+    if not isinstance(value, wanted):
+        raise ValueError(f"{place}: {words[wanted]} is needed, not {json.dumps(value)[:40]}")
+    return value
+
+
+def play(case: Case) -> list[Json]:
+    """Play a case's turns; return for each `state`, `refused`, `waiting`, `events` as JSON.
+
+    Raise `ValueError` where the set-up or the state given is impossible.
+    """
+    game = case.game
+    if case.state is None:
+        state = game.setup(case.seats, case.options, games.chance(case.seed, 0, "setup"))
+    else:
+        state = game.load(case.state, case.seats, case.options)
+    played: list[Json] = []
+    for number, turn in enumerate(case.turns, 1):
+        texts: dict[str | None, str] = {seat: "" for seat in case.seats}
+        texts |= turn.get("orders", {})
+        texts[None] = turn.get("gm", "")
+        phase = state.phase
+        done = games.play(
+            game, state, texts, lambda n=number, p=phase: games.chance(case.seed, n, p)
+        )
+        state = done.state
+        refused = {
+            seat or "gm": sorted({problem.line for problem in done.problems.get(seat, ())})
+            for seat in texts
+        }
+        played.append(
+            {
+                "state": game.dump(state),
+                "refused": refused,
+                "waiting": list(game.waiting(state)),
+                "events": [event_json(event) for event in done.events],
+            }
+        )
+    return played
+
+
+def event_json(event: Event) -> Json:
+    """Return an event as JSON has it."""
+    seen_by = None if event.seen_by is None else list(event.seen_by)
+    return {"kind": event.kind, "facts": dict(event.facts), "seen_by": seen_by}
+
+
+def differences(case: Case, played: Sequence[Json]) -> list[str]:
+    """Name where the played turns differ from what the case expects; empty if nowhere."""
+    found: list[str] = []
+    for number, (turn, result) in enumerate(zip(case.turns, played, strict=True), 1):
+        for key, expected in turn.get("expect", {}).items():
+            fault = mismatch(expected, result.get(key), key)
+            if fault:
+                found.append(f"turn {number}, {fault}")
+    return found
+
+
+def mismatch(expected: Any, found: Any, place: str) -> str | None:
+    """Say where `found` fails to hold what is expected (matching by subset), or `None`."""
+    if isinstance(expected, dict):
+        if set(expected) == {"any"}:
+            if any(mismatch(one, found, place) is None for one in expected["any"]):
+                return None
+            return f"{place}: one of {len(expected['any'])} expected, {_short(found)} found"
+        if set(expected) == {"unordered"}:
+            wanted = expected["unordered"]
+            if isinstance(found, list) and _pairs_up(wanted, found, place):
+                return None
+            return f"{place}: {_short(wanted)} in any order expected, {_short(found)} found"
+        if not isinstance(found, dict):
+            return f"{place}: {_short(expected)} expected, {_short(found)} found"
+        faults = (mismatch(expected[key], found.get(key), f"{place}.{key}") for key in expected)
+        return next((fault for fault in faults if fault), None)
+    if isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
+        pairs = enumerate(zip(expected, found, strict=True))
+        faults = (mismatch(one, other, f"{place}[{i}]") for i, (one, other) in pairs)
+        return next((fault for fault in faults if fault), None)
+    if expected == found and isinstance(expected, bool) == isinstance(found, bool):
+        return None
+    return f"{place}: {_short(expected)} expected, {_short(found)} found"
+
+
+def _pairs_up(wanted: Sequence[Any], found: Sequence[Any], place: str) -> bool:
+    """Tell whether each wanted entry can be given a found one of its own (augmenting paths)."""
+    if len(wanted) != len(found):
+        return False
+    taken: dict[int, int] = {}
+
+    def place_one(one: int, tried: set[int]) -> bool:
+        for other in range(len(found)):
+            if other not in tried and mismatch(wanted[one], found[other], place) is None:
+                tried.add(other)
+                if other not in taken or place_one(taken[other], tried):
+                    taken[other] = one
+                    return True
+        return False
+
+    return all(place_one(one, set()) for one in range(len(wanted)))
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def check(path: Path) -> str | None:
+    """Play a case file and compare; return `None` where all is as expected, else the first fault.
+
+    What can't be read, is no case, or makes a game fail is a fault too.
+    """
+    try:
+        found = read(path)
+        faults = differences(found, play(found))
+    except NoCase as error:
+        return str(error)
+    # A case's state is written by hand and may be one no game can go on from.
+    except Exception as error:
+        return f"can't be played: {type(error).__name__}: {error}"
+    return faults[0] if faults else None
