@@ -194,13 +194,11 @@ class Played(NamedTuple):
     problems: Mapping[str | None, Sequence[Problem]]
 
 
-def play(
-    game: Game, state: Any, texts: Mapping[str | None, str], rng: Callable[[], Random]
-) -> Played:
+def play(game: Game, state: Any, texts: Mapping[str | None, str], seed: str, number: int) -> Played:
     """Run a phase from order texts: read each for its form, check it for law, adjudicate all.
 
     `texts` is by seat, `None` for the game master, whose line `END` ends the match without
-    running the phase. The dice are asked for only where the phase runs.
+    running the phase. `number` is the place of the phase among those run, from 1.
     """
     lawful: dict[str | None, Sequence[Order]] = {}
     problems: dict[str | None, list[Problem]] = {}
@@ -210,7 +208,7 @@ def play(
         problems[seat] = [*reading.problems, *unlawful]
     if is_ended(texts.get(None, "")):
         return Played(ended(state), (Event("ended", {"by": "gm"}),), problems)
-    outcome = game.adjudicate(state, lawful, rng())
+    outcome = game.adjudicate(state, lawful, chance(seed, number, state.phase))
     for seat, more in outcome.problems.items():
         problems.setdefault(seat, []).extend(more)
     return Played(outcome.state, outcome.events, problems)

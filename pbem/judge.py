@@ -68,8 +68,8 @@ def case(data: Any) -> Case:
     )
 
 
-def _typed(value: Any, place: str, wanted: type) -> Any:
-    words = {dict: "an object", list: "an array", str: "a text"}
+def _typed(value: Any, place: str, wanted: type[Any]) -> Any:
+    words: dict[type[Any], str] = {dict: "an object", list: "an array", str: "a text"}
     if not isinstance(value, wanted):
         raise ValueError(f"{place}: {words[wanted]} is needed, not {json.dumps(value)[:40]}")
     return value
@@ -87,13 +87,10 @@ def play(case: Case) -> list[Json]:
         state = game.load(case.state, case.seats, case.options)
     played: list[Json] = []
     for number, turn in enumerate(case.turns, 1):
-        texts: dict[str | None, str] = {seat: "" for seat in case.seats}
+        texts: dict[str | None, str] = dict.fromkeys(case.seats, "")
         texts |= turn.get("orders", {})
         texts[None] = turn.get("gm", "")
-        phase = state.phase
-        done = games.play(
-            game, state, texts, lambda n=number, p=phase: games.chance(case.seed, n, p)
-        )
+        done = games.play(game, state, texts, case.seed, number)
         state = done.state
         refused = {
             seat or "gm": sorted({problem.line for problem in done.problems.get(seat, ())})
