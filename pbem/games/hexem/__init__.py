@@ -1,0 +1,24 @@
+"""Hexem, a minimalist war game by Tim Robinson: the functions of the protocol `pbem.game.Game`."""
+
+from pbem.games.hexem.grammar import GRAMMAR, OPTIONS, check
+from pbem.games.hexem.rules import adjudicate, forecast, setup
+from pbem.games.hexem.state import dump, load, view, waiting, winners
+
+KEY = "hexem"
+TITLE = "Hexem"
+
+__all__ = [
+    "GRAMMAR",
+    "KEY",
+    "OPTIONS",
+    "TITLE",
+    "adjudicate",
+    "check",
+    "dump",
+    "forecast",
+    "load",
+    "setup",
+    "view",
+    "waiting",
+    "winners",
+]
