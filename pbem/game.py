@@ -118,16 +118,16 @@ def named(key: str) -> Game:
     raise ValueError(f"no game is called {key!r}; there are: {keys}")
 
 
-def read_options(game: Game, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all options of a game, those given read and the others at their defaults.
+def read_options(options: Sequence[Option], given: Mapping[str, Any], whose: str) -> dict[str, Any]:
+    """Return all of some options, those given read and the others at their defaults.
 
     Raise `ValueError` for an unknown name or a value that its option refuses.
     """
-    known = {option.name: option for option in game.OPTIONS}
+    known = {option.name: option for option in options}
     for name in given:
         if name not in known:
             there_are = ", ".join(known) or "none"
-            raise ValueError(f"{game.KEY} has no option {name!r}; there are: {there_are}")
+            raise ValueError(f"{whose} has no option {name!r}; there are: {there_are}")
     return {
         name: _read_option(option, given[name]) if name in given else option.default
         for name, option in known.items()

@@ -61,7 +61,9 @@ def case(data: Any) -> Case:
     return Case(
         game=game,
         seats=tuple(seats),
-        options=games.read_options(game, _typed(whole.get("options", {}), "options", dict)),
+        options=games.read_options(
+            game.OPTIONS, _typed(whole.get("options", {}), "options", dict), game.KEY
+        ),
         seed=_typed(whole.get("seed", ""), "seed", str),
         state=None if state is None else _typed(state, "state", dict),
         turns=tuple(turns),
