@@ -1,0 +1,24 @@
+"""The auction of public offices: sealed plans played literally, round after round."""
+
+from pbem.games.offices.language import GRAMMAR
+from pbem.games.offices.match import adjudicate, check, setup, waiting
+from pbem.games.offices.options import OPTIONS
+from pbem.games.offices.storage import dump, load, view, winners
+
+KEY = "offices"
+TITLE = "Public Offices"
+
+__all__ = [
+    "GRAMMAR",
+    "KEY",
+    "OPTIONS",
+    "TITLE",
+    "adjudicate",
+    "check",
+    "dump",
+    "load",
+    "setup",
+    "view",
+    "waiting",
+    "winners",
+]
