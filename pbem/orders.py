@@ -49,12 +49,14 @@ class Rule:
     `[…]` may be left out; `<x> [<x> …]` and `<x>, <x>, …` are lists; `… END WORD` takes the lines
     up to that one as the slot `body`. A slot whose name is a kind has that kind, any other is text.
     `make` gets the slots by name, and `line`. With `gm` it is an order of the game master's.
+    Lines that fit the expression `chat` are everyday words that begin like it (`Good luck!`).
     """
 
     usage: str
     make: Callable[..., Order]
     help: str
     gm: bool = False
+    chat: str = ""
 
     @property
     def verb(self) -> str:
@@ -317,6 +319,11 @@ class Grammar:
                 first = typography.look_alike(first)
             line = " ".join([first, *map(typography.latin, rest)])
         shapes = self.verbs[verb]
+        if any(
+            shape.rule.chat and re.fullmatch(shape.rule.chat, line, re.IGNORECASE)
+            for shape in shapes
+        ):
+            return Line(number, line)
         for shape in shapes:
             slots = self._fit(shape, line, packaged)
             if slots is not None and shape.rule.gm == gm:
