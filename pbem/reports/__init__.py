@@ -1,0 +1,36 @@
+"""Letters in words and pictures: from facts through templates to the bytes of a message.
+
+`words(kind, facts, folder)` writes a letter, `mime(words, envelope)` makes a message of it,
+`picture(svg)` draws. The templates of a kind stand in `templates/<kind>/`.
+
+Facts every kind takes: `match`, `title` (the game's), `game` (its key), `seat` (the reader's, or
+`None`), `person` (the reader's name), `deadline` (`None`, or `day`, `time`, `offset`, `zone`,
+`left` as the reader is to see them, and `utc` in ISO 8601). May be left out: `due` (whether the
+reader has anything to decide: true), `notes` (sentences), `press` (each `by`, `to`, `text`),
+`sections` (each `title`, `text`: answers to STATUS, HELP, RULES), `token_line`.
+
+What each kind takes besides:
+- `report`: `seats`, `turn`, `phase`, `view`, `page`, `events`, `options`; where there is a deadline
+  `address` (the match's mail address) and `written` (now, ISO 8601), for the calendar.
+- `welcome`: what a report takes, and `players` (each `seat`, `person`), `seed_hash`.
+- `over`: what a report takes, and `winners`, `seed_hash`, `seed` (`None` where it stays secret).
+- `receipt`: `outcome`, `number`, `lines` (each `number`, `text`, `understood` or `None`, `problem`
+  or `None`), `sheet` (lines), `answers` (`subject`, `date`, `message_id`, `received`), `forecast`
+  (events, or `None`), `late` (a sentence, if it was); with a forecast, what a report takes.
+- `confirm`: `sender` (address), `received`, `sheet`.
+- `reminder`: what a report takes, for the order form.
+- `notice`: `about` (the subject), `sentences`, `remedies`.
+
+A game's own parts (`headline.txt`, `report.txt`, `report.html`, `form.txt`, `rules.txt`,
+`picture.svg`, `picture.txt`, `forecast.txt`) stand in `templates/<key>/`, for a game of another
+package in the folder `templates/<key>/` of that package; those missing are made up in
+`templates/game/`. A template calls `part("form.txt")` for one of them as text, and `drawn()` for
+the picture, which then goes along.
+"""
+
+from pbem.reports.drawing import picture
+from pbem.reports.letters import words
+from pbem.reports.templates import TemplateFault
+from pbem.reports.wire import Envelope, Picture, Words, mime
+
+__all__ = ["Envelope", "Picture", "TemplateFault", "Words", "mime", "picture", "words"]

@@ -1,0 +1,104 @@
+"""The words of a letter: its kind's templates, rendered with the facts of match, seat and turn."""
+
+import re
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from pbem.marker import FORM_BEGIN, FORM_END, MARKER
+from pbem.reports.calendar import calendar
+from pbem.reports.drawing import picture, width
+from pbem.reports.templates import Ours, TemplateFault, environment, render
+from pbem.reports.wire import Picture, Words, plain
+
+LONGEST_SUBJECT = 200
+
+# The letters that tell of a new deadline, and so bring it for the calendar.
+_WITH_CALENDAR = ("welcome", "report")
+
+# Facts that a letter can do without, and what they are then.
+_LEFT_OUT: Mapping[str, Any] = {
+    "deadline": None,
+    "due": True,
+    "notes": (),
+    "press": (),
+    "sections": (),
+    "forecast": None,
+    "late": "",
+    "token_line": "",
+    "events": (),
+    "game": None,
+    "remedies": (),
+    "match": "",
+    "seat": None,
+}
+
+
+def words(kind: str, facts: Mapping[str, Any], folder: Path | None = None) -> Words:
+    """Write a letter of a kind from its facts; a GM's `folder` of templates is looked in first.
+
+    Raise `TemplateFault` where a template is broken, or wants a fact that isn't there.
+    """
+    game = facts.get("game")
+    env = environment(folder, game)
+    pictures: list[Picture] = []
+    context = {
+        **_LEFT_OUT,
+        "marker": Ours(MARKER),
+        "form_begin": Ours(FORM_BEGIN),
+        "form_end": Ours(FORM_END),
+        **facts,
+    }
+
+    def part(name: str, **more: Any) -> str:
+        """Render one of the game's own templates as plain text; the general one if it has none."""
+        return render(env, (f"{game}/{name}", f"game/{name}"), {**context, **more}).strip("\n")
+
+    def drawn() -> dict[str, Any] | None:
+        """Draw the game's picture, if it has one; the letter takes it along."""
+        svg = part("picture.svg")
+        if not svg:
+            return None
+        try:
+            png = picture(svg)
+        except ValueError as error:
+            raise TemplateFault(f"{game}/picture.svg can't be drawn: {error}") from error
+        cid = f"{sha256(png).hexdigest()[:24]}@pbem"
+        made = Picture(cid, png, " ".join(part("picture.txt").split()))
+        if made not in pictures:
+            pictures.append(made)
+        return {"cid": made.cid, "alt": made.alt, "width": width(png)}
+
+    context.update(part=part, drawn=drawn)
+    subject = plain(render(env, f"{kind}/subject.txt", context))
+    text = _tidy(render(env, f"{kind}/body.txt", context))
+    html = render(env, (f"{kind}/body.html",), context)
+    tells = kind in _WITH_CALENDAR and context["deadline"] is not None and context["due"]
+    summary = f"{facts.get('title')}: orders due in {facts.get('match')}"
+    return Words(
+        _shortened(subject),
+        text,
+        _inlined(html) if html else None,
+        tuple(pictures),
+        calendar(facts, summary) if tells else None,
+    )
+
+
+def _inlined(html: str) -> str:
+    """Put the style sheet into the tags, for clients that drop it; the `@media` rules stay."""
+    import css_inline
+
+    return css_inline.CSSInliner(keep_at_rules=True, load_remote_stylesheets=False).inline(html)
+
+
+def _tidy(text: str) -> str:
+    """Drop blanks at line ends, and all but one of several empty lines."""
+    text = re.sub(r"[ \t]+\n", "\n", text)
+    return re.sub(r"\n{3,}", "\n\n", text).strip("\n") + "\n"
+
+
+def _shortened(subject: str) -> str:
+    if len(subject) <= LONGEST_SUBJECT:
+        return subject
+    return subject[: LONGEST_SUBJECT - 1].rstrip() + "…"

@@ -1,0 +1,184 @@
+"""The templates: where they are looked for, what they can use, and how a broken one is named."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from pathlib import Path
+from traceback import walk_tb
+from typing import TYPE_CHECKING, Any
+
+from pbem.marker import defused
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_HERE = Path(__file__).resolve().parent.parent
+
+# Line feed and tab may stand in what we print; every other control code, the C1 set and the
+# marks that turn the direction of writing may not. Joiners may: Persian and emoji need them.
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+)
+
+
+class TemplateFault(ValueError):
+    """A template that cannot be used, in one line: its path, the line, and the fault."""
+
+
+@lru_cache
+def environment(folder: Path | None, game: str | None) -> "Environment":
+    """Return the Jinja environment of a game's letters, made once.
+
+    Templates are looked for in the game master's `folder`, then in ours, then in the folder
+    `templates` of the package that brings the game.
+    """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    made = Environment(
+        loader=FileSystemLoader([str(root) for root in _roots(folder, game)]),
+        undefined=StrictUndefined,
+        autoescape=lambda name: name is not None and name.endswith((".html", ".svg")),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        finalize=printable,
+    )
+    made.filters.update(wrap=wrap, plural=plural, listed=listed, said=said)
+    return made
+
+
+def render(env: "Environment", names: str | Sequence[str], facts: Mapping[str, Any]) -> str:
+    """Render the first of the templates that exists; raise `TemplateFault` if it can't be.
+
+    Where none exists the result is empty, if several names were given, else that too is a fault.
+    """
+    from jinja2 import TemplateNotFound, TemplatesNotFound, TemplateSyntaxError
+
+    try:
+        return env.get_or_select_template(names).render(facts)  # type: ignore[arg-type]
+    except TemplatesNotFound as missing:
+        if tuple(missing.templates) == tuple(names):
+            return ""
+        raise TemplateFault(_located(missing, f"there is no template {missing.name}")) from None
+    except TemplateNotFound as missing:
+        raise TemplateFault(_located(missing, f"there is no template {missing.name}")) from None
+    except TemplateSyntaxError as error:
+        where = f"{error.filename or error.name}, line {error.lineno}"
+        raise TemplateFault(_one_line(f"{where}: {error.message}")) from None
+    except TemplateFault:
+        raise
+    # A template may call anything on its facts, so anything may be raised in it.
+    except Exception as error:
+        raise TemplateFault(_located(error, f"{type(error).__name__}: {error}")) from error
+
+
+def printable(value: Any) -> Any:
+    """Return what a template is about to print without what no letter may hold.
+
+    That is control codes (terminal escapes among them), marks that turn the direction of writing,
+    and anything that could pass for one of our marker lines. Ours are not plain `str`.
+    """
+    if type(value) is not str or (value.isascii() and value.isprintable() and "##" not in value):
+        return value
+    return defused(_CONTROL.sub("", value))
+
+
+class Ours(str):
+    """A text of ours that may be printed as it is: a marker line."""
+
+    __slots__ = ()
+
+
+def wrap(text: str, width: int = 72, indent: str = "") -> str:
+    """Fill each line of a text to `width` columns; no word is broken.
+
+    The first line begins with `indent`, the others with blanks of its width (`"- "` makes an
+    item of a list). Letters that terminals show two columns wide count as two.
+    """
+    first, later = indent, " " * columns(indent)
+    out = []
+    for line in str(text).split("\n"):
+        row, used = first, columns(first)
+        empty = True
+        for word in line.split():
+            room = columns(word)
+            if not empty and used + 1 + room > width:
+                out.append(row)
+                row, used, empty = later, columns(later), True
+            row, used = (row + word, used + room) if empty else (f"{row} {word}", used + 1 + room)
+            empty = False
+        out.append(row.rstrip())
+        first = later
+    return "\n".join(out)
+
+
+def columns(text: str) -> int:
+    """Count the columns that a text takes in a terminal."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0
+        if unicodedata.category(c) in ("Mn", "Me", "Cf")
+        else 1 + (unicodedata.east_asian_width(c) in "WF")
+        for c in text
+    )
+
+
+def plural(n: int, one: str, many: str) -> str:
+    """Return `one` where n is 1, else `many`: `{{ n }} {{ n | plural("army", "armies") }}`."""
+    return one if n == 1 else many
+
+
+def listed(items: Iterable[Any]) -> str:
+    """Return things as a list in a sentence: a, b and c."""
+    *rest, last = [str(item) for item in items] or [""]
+    return f"{', '.join(rest)} and {last}" if rest else last
+
+
+def said(value: Any) -> str:
+    """Return a JSON value in words, for games that bring no templates."""
+    match value:
+        case None:
+            return "none"
+        case bool():
+            return "yes" if value else "no"
+        case Mapping():
+            return ", ".join(f"{name} {_inner(each)}" for name, each in value.items()) or "none"
+        case list() | tuple():
+            return listed(map(_inner, value)) or "none"
+    return str(value)
+
+
+def _inner(value: Any) -> str:
+    return f"({said(value)})" if isinstance(value, Mapping | list | tuple) else said(value)
+
+
+def _roots(folder: Path | None, game: str | None) -> list[Path]:
+    """List the folders that exist, in the order they are looked in."""
+    roots = [folder] if folder else []
+    # In the source tree the templates stand beside the package, in a wheel inside it.
+    roots += [_HERE.parent / "templates", _HERE / "templates"]
+    for point in entry_points(group="pbem.games", name=game) if game else ():
+        spec = find_spec(point.module)
+        package = spec and (spec.name if spec.submodule_search_locations else spec.parent)
+        home = find_spec(package) if package else None
+        roots += [
+            Path(place) / "templates" for place in (home and home.submodule_search_locations) or ()
+        ]
+    return [root for root in roots if root.is_dir()]
+
+
+def _located(error: BaseException, fault: str) -> str:
+    """Put the template and its line, as the traceback has them, before a fault."""
+    places = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
+    for name, line in reversed(places):
+        if not name.endswith(".py"):
+            return _one_line(f"{name}, line {line}: {fault}")
+    return _one_line(fault)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(_CONTROL.sub(" ", text).split())
