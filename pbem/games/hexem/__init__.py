@@ -1,6 +1,9 @@
 """Hexem, a minimalist war game by Tim Robinson: the functions of the protocol `pbem.game.Game`."""
 
+from pbem.games.hexem.bot import bot
+from pbem.games.hexem.generator import make_board
 from pbem.games.hexem.grammar import GRAMMAR, OPTIONS, check
+from pbem.games.hexem.report import page
 from pbem.games.hexem.rules import adjudicate, forecast, setup
 from pbem.games.hexem.state import dump, load, view, waiting, winners
 
@@ -13,10 +16,13 @@ __all__ = [
     "OPTIONS",
     "TITLE",
     "adjudicate",
+    "bot",
     "check",
     "dump",
     "forecast",
     "load",
+    "make_board",
+    "page",
     "setup",
     "view",
     "waiting",

@@ -1,0 +1,149 @@
+"""The board as a picture: where everything stands, in pixels, and which colour it has."""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from pbem.game import Event, Json
+from pbem.games.hexem import board
+from pbem.games.hexem.state import NOBODY, State
+
+SEAT_COLOURS = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#E69F00",
+    "#56B4E9",
+    "#8C6D31",
+    "#555555",
+)
+NEUTRAL = "#B8B8B0"
+DARK, LIGHT = "#111111", "#FFFFFF"
+
+# The distance from the middle of a hex to its corners, and to its sides.
+_CORNER = 28.0
+_SIDE = _CORNER * math.sqrt(3) / 2
+_MARGIN = 24.0
+_HEAD = 34.0
+_LINE = 26.0
+_COLUMN = 300.0
+# A picture of a great board is scaled down to this, for mail.
+_WIDEST = 2400.0
+
+
+def colour(at: int) -> str:
+    """Return the colour of the seat at a place; after eight the colours return, paler each time."""
+    paler = 1 - 0.6 ** (at // len(SEAT_COLOURS))
+    return mixed(SEAT_COLOURS[at % len(SEAT_COLOURS)], paler)
+
+
+def mixed(shade: str, white: float) -> str:
+    """Mix a colour with so much white, 0 to 1."""
+    parts = (int(shade[at : at + 2], 16) for at in (1, 3, 5))
+    return "#" + "".join(f"{round(part + (255 - part) * white):02X}" for part in parts)
+
+
+def ink(shade: str) -> str:
+    """Return dark or light, whichever is read better on a colour (WCAG 2 relative luminance)."""
+    parts = [int(shade[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+    bright = 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    return DARK if (bright + 0.05) / 0.056 >= 1.05 / (bright + 0.05) else LIGHT
+
+
+def picture(
+    state: State, legend: Sequence[Json], changed: frozenset[str], events: Iterable[Event]
+) -> Json:
+    """Lay the picture out: its size, hexes, arrows of conquest, and legend.
+
+    `legend` has a `text` and a `colour` an entry; the entries come back with their places.
+    """
+    places = [board.place(label) for label in state.labels]
+    top = min(row for row, _ in places)
+    left = min(column for _, column in places)
+    middles = {
+        label: (
+            _MARGIN + _SIDE * (2 * (column - left) + row % 2 + 1),
+            _HEAD + _MARGIN + _CORNER * (1.5 * (row - top) + 1),
+        )
+        for label, (row, column) in zip(state.labels, places, strict=True)
+    }
+    across = max(x for x, _ in middles.values()) + _SIDE + _MARGIN
+    down = max(y for _, y in middles.values()) + _CORNER + _MARGIN
+    width = max(across, 2 * _MARGIN + _COLUMN)
+    columns = max(1, int((width - 2 * _MARGIN) // _COLUMN))
+    placed = [
+        {
+            **entry,
+            "x": _MARGIN + at % columns * _COLUMN,
+            "y": round(down + at // columns * _LINE, 1),
+        }
+        for at, entry in enumerate(legend)
+    ]
+    height = down + math.ceil(len(legend) / columns) * _LINE + _MARGIN
+    scale = min(1.0, _WIDEST / width)
+    shades = _shades(state)
+    return {
+        "width": round(width, 1),
+        "height": round(height, 1),
+        "shown_width": round(width * scale),
+        "shown_height": round(height * scale),
+        "hexes": [
+            {
+                "label": label,
+                "armies": armies,
+                # Long numbers are written smaller, to stay inside.
+                "size": min(20, round(62 / len(str(armies)))),
+                "x": round(middles[label][0], 1),
+                "y": round(middles[label][1], 1),
+                "points": _corners(middles[label], _CORNER - 1),
+                "ring": _corners(middles[label], _CORNER - 5) if label in changed else "",
+                "fill": shade,
+                "ink": ink(shade),
+            }
+            for label, armies, shade in zip(state.labels, state.armies, shades, strict=True)
+        ],
+        "arrows": _arrows(events, middles),
+        "legend": placed,
+    }
+
+
+def _shades(state: State) -> list[str]:
+    if state.phase == "countries":
+        order = {name: at for at, name in enumerate(board.countries(state.countries))}
+        return [country_colour(order[c]) if c else NEUTRAL for c in state.countries]
+    return [NEUTRAL if at == NOBODY else colour(at) for at in state.owners]
+
+
+def country_colour(at: int) -> str:
+    """Return the colour of the country at a place: paler than any seat's."""
+    return mixed(colour(at), 0.5)
+
+
+def _corners(middle: tuple[float, float], size: float) -> str:
+    x, y = middle
+    angles = [math.pi / 6 + math.pi / 3 * corner for corner in range(6)]
+    return " ".join(f"{x + size * math.cos(a):.1f},{y + size * math.sin(a):.1f}" for a in angles)
+
+
+def _arrows(events: Iterable[Event], middles: dict[str, tuple[float, float]]) -> list[str]:
+    """Return an arrow over the border for every conquest, as the points of a polygon."""
+    steps: dict[tuple[str, str], Any] = {}
+    for event in events:
+        if event.kind == "muster" and event.facts["result"] == "won":
+            for source in event.facts["from"]:
+                steps[source, event.facts["hex"]] = None
+    return [_arrow(middles[source], middles[target]) for source, target in steps]
+
+
+def _arrow(source: tuple[float, float], target: tuple[float, float]) -> str:
+    (x, y), (to_x, to_y) = source, target
+    along = (to_x - x, to_y - y)
+    across = (-along[1], along[0])
+    outline = ((0.34, 0.05), (0.52, 0.05), (0.52, 0.13), (0.68, 0.0))
+    points = [*outline, *((far, -side) for far, side in reversed(outline[:-1]))]
+    return " ".join(
+        f"{x + along[0] * far + across[0] * side:.1f},{y + along[1] * far + across[1] * side:.1f}"
+        for far, side in points
+    )

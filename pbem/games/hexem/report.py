@@ -1,0 +1,235 @@
+"""What a report says beyond the view: standings, what happened, the reader's front, his chances."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from pbem.game import Event, Json
+from pbem.games.hexem import board
+from pbem.games.hexem.drawing import drawn, letters
+from pbem.games.hexem.picture import NEUTRAL, colour, country_colour, picture
+from pbem.games.hexem.state import NOBODY, State, armies, hexes, most
+
+# More moves in a row than this among a player's own hexes are told in one sentence,
+# and more sentences than this of one player are only counted.
+_MOVES_TOLD = 3
+_STEPS_TOLD = 60
+# So many hexes of the front, and so many chances, are listed.
+_LISTED = 12
+
+
+def page(state: State, seat: str | None, events: Sequence[Event]) -> dict[str, Any]:
+    """Gather what the templates need beyond the view, as JSON; `seat` is the reader's, or `None`.
+
+    `board`, `letters`, `changed`: the board in characters, its letters, the hexes that changed
+    hands. `standings`, `neutral`: a row a seat, best first, and the neutral hexes. `countries`:
+    while they are bid for. `bids`, `given`: what was bid, and who got what. `order`, `dice`,
+    `moves`: who moved when, and what each muster did. `front`, `chances`: the reader's hexes
+    beside others, and the hexes one muster of his would take. `over`: how the match ended, if it
+    did by itself. `picture`: the layout of the picture.
+    """
+    changed = _changed(state, events)
+    standings = _standings(state, seat, events)
+    countries = _countries(state) if state.phase == "countries" else []
+    facts = _by_kind(events)
+    orders = facts.get("order", [{"order": [], "dice": []}])[-1]
+    legend = countries or standings
+    entries = [
+        {"text": row["text"], "colour": row["colour"], "out": row.get("out", False)}
+        for row in legend
+    ]
+    neutral = {"hexes": state.owners.count(NOBODY), "armies": armies_of(state, NOBODY)}
+    if neutral["hexes"] and not countries:
+        text = f"neutral: {neutral['hexes']} hexes, {neutral['armies']} armies"
+        entries.append({"text": text, "colour": NEUTRAL, "out": False})
+    return {
+        "board": drawn(state, changed),
+        "letters": letters(state.seats),
+        "changed": sorted(changed, key=board.place),
+        "standings": standings,
+        "neutral": neutral,
+        "countries": countries,
+        "bids": facts.get("bids", []),
+        "given": facts.get("country", []),
+        "left": [name for fact in facts.get("neutral", []) for name in fact["countries"]],
+        "order": orders["order"],
+        "dice": orders["dice"],
+        "moves": _moves(events),
+        "grown": "growth" in facts,
+        "front": _front(state, seat),
+        "chances": _chances(state, seat),
+        "over": facts.get("over", [None])[-1],
+        "picture": picture(state, entries, frozenset(changed), events),
+    }
+
+
+def armies_of(state: State, owner: int) -> int:
+    """Count the armies of one owner, by place among the seats, or `NOBODY`."""
+    return sum(n for at, n in zip(state.owners, state.armies, strict=True) if at == owner)
+
+
+def _by_kind(events: Iterable[Event]) -> dict[str, list[Mapping[str, Any]]]:
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for event in events:
+        if event.kind != "muster":
+            found.setdefault(event.kind, []).append(event.facts)
+    return found
+
+
+def _musters(events: Iterable[Event]) -> list[Mapping[str, Any]]:
+    return [event.facts for event in events if event.kind == "muster"]
+
+
+def _changed(state: State, events: Iterable[Event]) -> set[str]:
+    """Return the hexes whose owner differs from the one at the start of the turn."""
+    before: dict[str, str | None] = {}
+    for fact in _musters(events):
+        if fact["result"] == "won":
+            before.setdefault(fact["hex"], fact["owner"])
+    names = (*state.seats, None)
+    places = board.places(state.labels)
+    return {label for label, owner in before.items() if names[state.owners[places[label]]] != owner}
+
+
+def _standings(state: State, seat: str | None, events: Sequence[Event]) -> list[Json]:
+    """Return a row a seat, best first; changes are those of the turn, `None` where none was run."""
+    held, strength = hexes(state), armies(state)
+    won: Counter[str | None] = Counter()
+    fallen: Counter[str | None] = Counter()
+    for fact in _musters(events):
+        if fact["result"] == "won":
+            won[fact["seat"]] += 1
+            won[fact["owner"]] -= 1
+            fallen[fact["owner"]] += fact["defenders"]
+        elif fact["result"] == "lost":
+            fallen[fact["seat"]] += fact["armies"]
+    ran = any(event.kind == "growth" for event in events)
+    signs = letters(state.seats)
+    rows = [
+        {
+            "seat": name,
+            "letter": signs[name],
+            "colour": colour(at),
+            "hexes": held[name],
+            "armies": strength[name],
+            "hexes_change": won[name] if ran else None,
+            "armies_change": held[name] - fallen[name] if ran else None,
+            "me": name == seat,
+            "out": state.phase != "countries" and not held[name],
+            "text": f"{signs[name]}  {name}: {held[name]} hexes, {strength[name]} armies",
+        }
+        for at, name in enumerate(state.seats)
+    ]
+    return sorted(rows, key=lambda row: (-row["hexes"], -row["armies"]))
+
+
+def _countries(state: State) -> list[Json]:
+    names = board.countries(state.countries)
+    signs, limits = letters(names), most(state)
+    size = Counter(state.countries)
+    borders: dict[str, set[str]] = {name: set() for name in names}
+    for at, near in enumerate(board.neighbours(state.labels)):
+        here = state.countries[at]
+        if here is not None:
+            others = {state.countries[other] for other in near} - {here}
+            borders[here].update(name for name in others if name is not None)
+    return [
+        {
+            "country": name,
+            "letter": signs[name],
+            "colour": country_colour(at),
+            "hexes": size[name],
+            "armies": limits[name] + size[name],
+            "most": limits[name],
+            "borders": [other for other in names if other in borders[name]],
+            "text": f"{name}: {size[name]} hexes, bids up to {limits[name]}",
+        }
+        for at, name in enumerate(names)
+    ]
+
+
+def _moves(events: Iterable[Event]) -> list[Json]:
+    """Return player by player what the musters did, long runs of mere moves folded into one."""
+    told = [event for event in events if event.kind in ("muster", "out")]
+    moves: list[Json] = []
+    by_seat = groupby(told, lambda e: e.facts["seat" if e.kind == "muster" else "by"])
+    for seat, done in by_seat:
+        steps: list[Json] = []
+        number = 0
+        for plain, run in groupby(done, _is_plain):
+            facts = [{"kind": event.kind, **event.facts} for event in run]
+            for fact in facts:
+                if fact["kind"] == "muster":
+                    number += 1
+                    fact["number"] = number
+            if plain and len(facts) > _MOVES_TOLD:
+                last = facts[-1]
+                fold = {"kind": "fold", "first": facts[0]["number"], "number": number}
+                steps.append({**fold, "hexes": [fact["hex"] for fact in facts], "last": last})
+            else:
+                steps += facts
+        more = max(0, len(steps) - _STEPS_TOLD)
+        moves.append({"seat": seat, "steps": steps[:_STEPS_TOLD], "more": more})
+    return moves
+
+
+def _is_plain(event: Event) -> bool:
+    return event.kind == "muster" and event.facts["result"] in ("join", "nothing")
+
+
+def _sides(state: State, at: int) -> dict[int, int]:
+    """Return the armies that each owner could muster at a hex, by owner."""
+    sides: dict[int, int] = {}
+    for near in board.neighbours(state.labels)[at]:
+        sides[state.owners[near]] = sides.get(state.owners[near], 0) + state.armies[near]
+    return sides
+
+
+def _front(state: State, seat: str | None) -> Json:
+    """Return the reader's hexes next to other players, the most endangered first.
+
+    Each has the strongest neighbour and what he could muster there; `falls` where that would do.
+    """
+    if seat is None or state.phase != "muster":
+        return {"hexes": [], "more": 0}
+    me = state.seats.index(seat)
+    rows: list[Json] = []
+    for at, label in enumerate(state.labels):
+        if state.owners[at] != me:
+            continue
+        sides = _sides(state, at)
+        rivals = {owner: n for owner, n in sides.items() if owner not in (me, NOBODY)}
+        if rivals:
+            rival = max(rivals, key=lambda owner: rivals[owner])
+            number = state.armies[at]
+            rows.append(
+                {
+                    "hex": label,
+                    "armies": number,
+                    "rival": state.seats[rival],
+                    "strength": rivals[rival],
+                    "falls": rivals[rival] >= 3 * number,
+                    "gather": sides.get(me, 0),
+                }
+            )
+    rows.sort(key=lambda row: (not row["falls"], -row["strength"] / max(1, row["armies"])))
+    return {"hexes": rows[:_LISTED], "more": max(0, len(rows) - _LISTED)}
+
+
+def _chances(state: State, seat: str | None) -> Json:
+    """Return the hexes of others that one muster of the reader's would take today."""
+    if seat is None or state.phase != "muster":
+        return {"hexes": [], "more": 0}
+    me = state.seats.index(seat)
+    rows: list[Json] = []
+    for at, label in enumerate(state.labels):
+        owner, number = state.owners[at], state.armies[at]
+        if owner == me:
+            continue
+        gather = _sides(state, at).get(me, 0)
+        if gather and gather >= 3 * number:
+            holder = None if owner == NOBODY else state.seats[owner]
+            rows.append({"hex": label, "owner": holder, "armies": number, "gather": gather})
+    rows.sort(key=lambda row: (row["owner"] is None, -row["gather"]))
+    return {"hexes": rows[:_LISTED], "more": max(0, len(rows) - _LISTED)}
