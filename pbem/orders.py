@@ -369,6 +369,8 @@ class Grammar:
             items = [said]
             if kind is KINDS["text"] and _is_prose(said):
                 return _MISFIT
+        if packaged and name in shape.repeated and name not in self.packaged and _is_prose(said):
+            return _MISFIT
         if packaged and name in self.packaged:
             names = self.packaged[name]()
             if not all(choose(item, names, name)[0] for item in items):
