@@ -1,0 +1,25 @@
+"""Empires: seven epochs of sealed bids for the empires of world history, and the ledger of VP."""
+
+from pbem.games.empires.orders import GRAMMAR, check
+from pbem.games.empires.state import OPTIONS, setup, winners
+from pbem.games.empires.stored import dump, load, view
+from pbem.games.empires.turn import adjudicate, forecast, waiting
+
+KEY = "empires"
+TITLE = "Empires: bidding for world history"
+
+__all__ = [
+    "GRAMMAR",
+    "KEY",
+    "OPTIONS",
+    "TITLE",
+    "adjudicate",
+    "check",
+    "dump",
+    "forecast",
+    "load",
+    "setup",
+    "view",
+    "waiting",
+    "winners",
+]
