@@ -15,9 +15,11 @@ What each kind takes besides:
 - `welcome`: what a report takes, and `players` (each `seat`, `person`), `seed_hash`.
 - `over`: what a report takes, and `winners`, `seed_hash`, `seed` (`None` where it stays secret).
 - `receipt`: `outcome`, `number`, `lines` (each `number`, `text`, `understood` or `None`, `problem`
-  or `None`), `sheet` (lines), `answers` (`subject`, `date`, `message_id`, `received`), `forecast`
-  (events, or `None`), `late` (a sentence, if it was); with a forecast, what a report takes.
-- `confirm`: `sender` (address), `received`, `sheet`.
+  or `None`), `sheet` (lines; `None`: unchanged), `answers` (`subject`, `date`, `message_id`,
+  `received`). May be left out: `late` (whether it was), `why` (a sentence), `forecast` (events);
+  with a forecast, what a report takes.
+- `confirm`: `sender` (address), `answers` and `sheet`, as a receipt.
+- `deadline`: `why` (a sentence, or empty); `address`, `written` as a report. For one that moved.
 - `reminder`: what a report takes, for the order form.
 - `notice`: `about` (the subject), `sentences`, `remedies`.
 

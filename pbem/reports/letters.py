@@ -15,7 +15,7 @@ from pbem.reports.wire import Picture, Words, plain
 LONGEST_SUBJECT = 200
 
 # The letters that tell of a new deadline, and so bring it for the calendar.
-_WITH_CALENDAR = ("welcome", "report")
+_WITH_CALENDAR = ("welcome", "report", "deadline")
 
 # Facts that a letter can do without, and what they are then.
 _LEFT_OUT: Mapping[str, Any] = {
@@ -25,7 +25,8 @@ _LEFT_OUT: Mapping[str, Any] = {
     "press": (),
     "sections": (),
     "forecast": None,
-    "late": "",
+    "late": False,
+    "why": "",
     "token_line": "",
     "events": (),
     "game": None,

@@ -10,8 +10,6 @@ from pathlib import Path
 from traceback import walk_tb
 from typing import TYPE_CHECKING, Any
 
-from pbem.marker import defused
-
 if TYPE_CHECKING:
     from jinja2 import Environment
 
@@ -22,6 +20,10 @@ _HERE = Path(__file__).resolve().parent.parent
 _CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )
+
+# A hash before a dash, which our marker lines have at both ends and data must not. Full-width
+# twins and joiners are in it because the reader of answers folds the ones and drops the others.
+_LIKE_MARKER = re.compile(r"[#＃﹟](?=[\u200c\u200d]*[-‐‑‒–—―−﹘﹣－])")
 
 
 class TemplateFault(ValueError):
@@ -79,11 +81,12 @@ def printable(value: Any) -> Any:
     """Return what a template is about to print without what no letter may hold.
 
     That is control codes (terminal escapes among them), marks that turn the direction of writing,
-    and anything that could pass for one of our marker lines. Ours are not plain `str`.
+    and anything that could pass for one of our marker lines: else one player's press could lay a
+    filled-in order form into another player's answer. Our own markers are not plain `str`.
     """
-    if type(value) is not str or (value.isascii() and value.isprintable() and "##" not in value):
+    if type(value) is not str or (value.isascii() and value.isprintable() and "#" not in value):
         return value
-    return defused(_CONTROL.sub("", value))
+    return _LIKE_MARKER.sub("+", _CONTROL.sub("", value))
 
 
 class Ours(str):
