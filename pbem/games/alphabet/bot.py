@@ -59,7 +59,7 @@ def _bids(state: State, seat: str, hand: str, wanted: list[str], rng: Random) ->
     bids = []
     for number in sorted(worth, key=lambda number: (-worth[number], number))[:3]:
         share = 0.9 if state.round == 6 else rng.uniform(0.3, 0.7)
-        amount = min(int(purse * share), int(worth[number] * rng.uniform(0.8, 1.4)))
+        amount = min(int(purse * share), int(worth[number] * rng.uniform(0.8, 1.4) + purse / 10))
         if amount >= 1:
             bids.append(Bid(number, amount))
             purse -= amount

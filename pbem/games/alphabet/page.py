@@ -1,6 +1,7 @@
 """What a report says beyond the view: the turn in order, a hand's words, the groups as tiles."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from pbem.game import Event, Json
@@ -45,6 +46,11 @@ def _spaced(letters: str) -> str:
     return " ".join(letters)
 
 
+def _runs(letters: str) -> str:
+    """Return sorted letters with equal ones together: `AA B EEE`."""
+    return " ".join("".join(run) for _, run in groupby(letters))
+
+
 def _knows(state: State, seat: str | None, whose: str) -> bool:
     """Tell whether a seat may know another's letters and money (`hands`)."""
     return whose == seat or not state.secret or state.phase == "over"
@@ -64,7 +70,7 @@ def _story(state: State, events: Sequence[Event]) -> Json:
         claims.setdefault(facts["seat"], []).append(facts)
     ended = "over" in by_kind
     return {
-        "round": state.round if ended else state.round - 1,
+        "round": state.round if ended or "ended" in by_kind else state.round - 1,
         "income": sum(facts["pounds"] for facts in by_kind.get("income", ())),
         "trades": by_kind.get("trade", []),
         "claims": [
@@ -114,7 +120,7 @@ def _hand(state: State, seat: str) -> Json:
     nearly = [(word, letters) for word, letters in lacking.items() if len(letters) == 1]
     return {
         "letters": hand,
-        "spaced": _spaced(hand),
+        "runs": _runs(hand),
         "money": state.money[seat],
         "purse": state.money[seat] + (INCOME if state.round > 1 else 0),
         "ready": [{"word": word, "points": len(word) * times} for word in ready],
@@ -133,7 +139,8 @@ def _standings(state: State, seat: str | None) -> list[Json]:
             "points": state.points[name],
             "claimed": list(state.claimed[name]),
             "money": state.money[name] if _knows(state, seat, name) else None,
-            "hand": state.hands[name] if _knows(state, seat, name) else None,
+            "hand": _runs(state.hands[name]) if _knows(state, seat, name) else None,
+            "letters": len(state.hands[name]) if _knows(state, seat, name) else None,
         }
         for name in ranked
     ]
