@@ -157,6 +157,12 @@ def fault_of_address(address: str) -> str:
     return ""
 
 
+def plain(said: bytes | str) -> str:
+    """Return what a server said as one line of at most 300 characters, without control codes."""
+    text = said.decode(errors="replace") if isinstance(said, bytes) else said
+    return re.sub(r"[\s\x00-\x1f\x7f-\x9f]+", " ", text).strip()[:300]
+
+
 def open_source(
     settings: SourceSettings, *, size_limit: int = SIZE_LIMIT, cursor: Cursor | None = None
 ) -> Source:

@@ -1,0 +1,31 @@
+"""Connections that are always verified, and in words why one failed."""
+
+import socket
+import ssl
+
+from pbem.post import Unreachable, plain
+
+
+def verified() -> ssl.SSLContext:
+    """Return a context that checks the server's certificate and name.
+
+    It trusts what the system trusts; `SSL_CERT_FILE` in the environment names another set.
+    """
+    return ssl.create_default_context()
+
+
+def unreachable(name: str, error: Exception) -> Unreachable:
+    """Say why a connection failed, and whether somebody has to mend something first."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        why = error.verify_message or plain(str(error))
+        return Unreachable(f"{name}: its certificate can't be trusted: {why}", lasting=True)
+    if isinstance(error, ssl.SSLError):
+        why = plain(error.reason or str(error))
+        return Unreachable(f"{name}: no TLS connection: {why}; is port and tls right?")
+    if isinstance(error, socket.gaierror):
+        return Unreachable(f"{name}: no such host is found: {error.strerror}")
+    if isinstance(error, TimeoutError):
+        return Unreachable(f"{name}: it doesn't answer")
+    if isinstance(error, OSError) and error.strerror:
+        return Unreachable(f"{name}: {error.strerror}")
+    return Unreachable(f"{name}: {plain(str(error)) or type(error).__name__}")
