@@ -34,9 +34,8 @@ def drawn(state: State, changed: Collection[str] = ()) -> str:
     rows = sorted({row for row, _ in cells})
     columns = range(min(c for _, c in cells), max(c for _, c in cells) + 1)
     margin = max(len(board.label(row, 1)) for row in rows)
-    wide = max(max(map(len, cells.values())), len(str(columns[-1]))) + 1
-    # An even width, so that odd rows lie exactly half a cell to the right.
-    wide += wide % 2
+    # A star takes the blank between two cells, so that a board is no wider for it.
+    wide = max(3, len(str(columns[-1])), *(len(cell.rstrip("*")) for cell in cells.values())) + 1
     fit = max(1, (WIDTH - margin - wide // 2) // wide)
     strips = [columns[at : at + fit] for at in range(0, len(columns), fit)]
     return "\n\n".join(_strip(cells, range(rows[0], rows[-1] + 1), s, margin, wide) for s in strips)

@@ -29,7 +29,7 @@ _HEAD = 34.0
 _LINE = 26.0
 _COLUMN = 300.0
 # A picture of a great board is scaled down to this, for mail.
-_WIDEST = 2400.0
+_WIDEST = 1200.0
 
 
 def colour(at: int) -> str:
@@ -57,7 +57,8 @@ def picture(
 ) -> Json:
     """Lay the picture out: its size, hexes, arrows of conquest, and legend.
 
-    `legend` has a `text` and a `colour` an entry; the entries come back with their places.
+    `legend` has a `text` and a `colour` an entry; the entries come back with their places, and one
+    without a colour more where there are arrows.
     """
     places = [board.place(label) for label in state.labels]
     top = min(row for row, _ in places)
@@ -73,6 +74,9 @@ def picture(
     down = max(y for _, y in middles.values()) + _CORNER + _MARGIN
     width = max(across, 2 * _MARGIN + _COLUMN)
     columns = max(1, int((width - 2 * _MARGIN) // _COLUMN))
+    arrows = _arrows(events, middles)
+    if arrows:
+        legend = [*legend, {"text": "taken this turn: dashed, by way of the arrows", "colour": ""}]
     placed = [
         {
             **entry,
@@ -104,7 +108,7 @@ def picture(
             }
             for label, armies, shade in zip(state.labels, state.armies, shades, strict=True)
         ],
-        "arrows": _arrows(events, middles),
+        "arrows": arrows,
         "legend": placed,
     }
 
@@ -141,7 +145,7 @@ def _arrow(source: tuple[float, float], target: tuple[float, float]) -> str:
     (x, y), (to_x, to_y) = source, target
     along = (to_x - x, to_y - y)
     across = (-along[1], along[0])
-    outline = ((0.34, 0.05), (0.52, 0.05), (0.52, 0.13), (0.68, 0.0))
+    outline = ((0.36, 0.05), (0.48, 0.05), (0.48, 0.12), (0.62, 0.0))
     points = [*outline, *((far, -side) for far, side in reversed(outline[:-1]))]
     return " ".join(
         f"{x + along[0] * far + across[0] * side:.1f},{y + along[1] * far + across[1] * side:.1f}"

@@ -24,25 +24,24 @@ def page(state: State, seat: str | None, events: Sequence[Event]) -> dict[str, A
 
     `board`, `letters`, `changed`: the board in characters, its letters, the hexes that changed
     hands. `standings`, `neutral`: a row a seat, best first, and the neutral hexes. `countries`:
-    while they are bid for. `bids`, `given`: what was bid, and who got what. `order`, `dice`,
-    `moves`: who moved when, and what each muster did. `front`, `chances`: the reader's hexes
-    beside others, and the hexes one muster of his would take. `over`: how the match ended, if it
-    did by itself. `picture`: the layout of the picture.
+    while they are bid for. `bids`, `bid_on`, `given`, `left`: what was bid, for which countries,
+    who got what, what stays neutral. `grown`: whether a turn was run. `order`, `dice`, `moves`: who
+    moved when, and what each muster did. `front`, `chances`: the reader's hexes beside others, and
+    the hexes one muster of his would take. `over`: how the match ended, if it did by itself.
+    `picture`: the layout of the picture.
     """
     changed = _changed(state, events)
     standings = _standings(state, seat, events)
     countries = _countries(state) if state.phase == "countries" else []
     facts = _by_kind(events)
     orders = facts.get("order", [{"order": [], "dice": []}])[-1]
+    mustered = {row["seat"] for row in orders["order"] if row["musters"]}
     legend = countries or standings
-    entries = [
-        {"text": row["text"], "colour": row["colour"], "out": row.get("out", False)}
-        for row in legend
-    ]
+    entries = [{"text": row["text"], "colour": row["colour"]} for row in legend]
     neutral = {"hexes": state.owners.count(NOBODY), "armies": armies_of(state, NOBODY)}
     if neutral["hexes"] and not countries:
         text = f"neutral: {neutral['hexes']} hexes, {neutral['armies']} armies"
-        entries.append({"text": text, "colour": NEUTRAL, "out": False})
+        entries.append({"text": text, "colour": NEUTRAL})
     return {
         "board": drawn(state, changed),
         "letters": letters(state.seats),
@@ -51,10 +50,11 @@ def page(state: State, seat: str | None, events: Sequence[Event]) -> dict[str, A
         "neutral": neutral,
         "countries": countries,
         "bids": facts.get("bids", []),
+        "bid_on": sorted({name for bid in facts.get("bids", []) for name in bid["bids"]}),
         "given": facts.get("country", []),
         "left": [name for fact in facts.get("neutral", []) for name in fact["countries"]],
         "order": orders["order"],
-        "dice": orders["dice"],
+        "dice": [group for group in orders["dice"] if group[0] in mustered],
         "moves": _moves(events),
         "grown": "growth" in facts,
         "front": _front(state, seat),
@@ -117,7 +117,7 @@ def _standings(state: State, seat: str | None, events: Sequence[Event]) -> list[
             "armies_change": held[name] - fallen[name] if ran else None,
             "me": name == seat,
             "out": state.phase != "countries" and not held[name],
-            "text": f"{signs[name]}  {name}: {held[name]} hexes, {strength[name]} armies",
+            "text": f"{name}: {held[name]} hexes, {strength[name]} armies",
         }
         for at, name in enumerate(state.seats)
     ]
@@ -166,7 +166,9 @@ def _moves(events: Iterable[Event]) -> list[Json]:
             if plain and len(facts) > _MOVES_TOLD:
                 last = facts[-1]
                 fold = {"kind": "fold", "first": facts[0]["number"], "number": number}
-                steps.append({**fold, "hexes": [fact["hex"] for fact in facts], "last": last})
+                passed = [fact["hex"] for fact in facts]
+                cut = {"hexes": passed[:_LISTED], "more": max(0, len(passed) - _LISTED)}
+                steps.append({**fold, **cut, "last": last})
             else:
                 steps += facts
         more = max(0, len(steps) - _STEPS_TOLD)

@@ -61,8 +61,7 @@ def forecast(state: State, seat: str, orders: Sequence[Order]) -> Sequence[Event
         table = [(bid, seat, country) for country, bid in _bids(orders).items() if bid]
         top = max((bid for bid, _, _ in table), default=0)
         best = [country for bid, _, country in table if bid == top]
-        facts = {"seat": seat, "country": best[0] if len(best) == 1 else None, "price": top}
-        return [Event("country", facts)] if len(best) == 1 else []
+        return [_given(seat, best[0], top)] if len(best) == 1 else []
     if state.phase == "muster":
         return _muster_all(state, [(seat, _labels(orders))])[1]
     return []
@@ -92,10 +91,8 @@ def _countries(state: State, orders: Orders, rng: Random) -> tuple[State, list[E
         pairs = [(seat, country) for bid, seat, country in table if bid == top]
         # No die is cast for a single pair, so that the next draw is the same everywhere.
         seat, country = rng.choice(pairs) if len(pairs) > 1 else pairs[0]
-        facts: dict[str, Any] = {"seat": seat, "country": country, "price": top}
-        if len(pairs) > 1:
-            facts["dice"] = [list(pair) for pair in pairs]
-        events.append(Event("country", facts))
+        tied = [list(pair) for pair in pairs] if len(pairs) > 1 else []
+        events.append(_given(seat, country, top, tied=tied))
         _pay(state.countries, armies, country, top)
         got[country] = seat
         bidders.remove(seat)
@@ -104,10 +101,8 @@ def _countries(state: State, orders: Orders, rng: Random) -> tuple[State, list[E
         dealt = list(open_countries)
         rng.shuffle(dealt)
         for seat, country in zip(bidders, dealt, strict=False):
-            facts = {"seat": seat, "country": country, "price": 0}
-            if len(dealt) > 1:
-                facts["dealt"] = open_countries
-            events.append(Event("country", facts))
+            dealt_from = open_countries if len(dealt) > 1 else []
+            events.append(_given(seat, country, 0, dealt_from=dealt_from))
             got[country] = seat
     left = [country for country in open_countries if country not in got]
     if left:
@@ -116,6 +111,19 @@ def _countries(state: State, orders: Orders, rng: Random) -> tuple[State, list[E
     owners = tuple(number.get(country or "", NOBODY) for country in state.countries)
     after = replace(state, phase="muster", turn=1, owners=owners, armies=tuple(armies))
     return after, events
+
+
+def _given(
+    seat: str,
+    country: str,
+    price: int,
+    *,
+    tied: Sequence[Sequence[str]] = (),
+    dealt_from: Sequence[str] = (),
+) -> Event:
+    """Return the event of a country given, by dice among `tied` bids or `dealt_from` those left."""
+    facts = {"seat": seat, "country": country, "price": price}
+    return Event("country", {**facts, "dice": list(tied), "dealt_from": list(dealt_from)})
 
 
 def _pay(countries: Sequence[str | None], armies: list[int], country: str, price: int) -> None:
