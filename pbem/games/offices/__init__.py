@@ -3,6 +3,8 @@
 from pbem.games.offices.language import GRAMMAR
 from pbem.games.offices.match import adjudicate, check, setup, waiting
 from pbem.games.offices.options import OPTIONS
+from pbem.games.offices.page import page
+from pbem.games.offices.players import bot, forecast, gm_bot
 from pbem.games.offices.storage import dump, load, view, winners
 
 KEY = "offices"
@@ -14,9 +16,13 @@ __all__ = [
     "OPTIONS",
     "TITLE",
     "adjudicate",
+    "bot",
     "check",
     "dump",
+    "forecast",
+    "gm_bot",
     "load",
+    "page",
     "setup",
     "view",
     "waiting",

@@ -1,5 +1,6 @@
 """The orders of the auction, players' and the game master's, and how offices are called in them."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -57,9 +58,9 @@ class Gold(Order):
 
 
 # A number, or words that begin with a letter and don't run on like prose after a comma or stop.
-_OFFICE = r"\d{1,3}|(?=\S*[^\W\d_])\S(?:(?:(?![,.] ).){0,98}?\S)?"
+_OFFICE = r"\d{1,3}|(?=[^\s<]*[^\W\d_])[^\s<](?:(?:(?![,.] )[^<>]){0,98}?[^\s<>])?"
 # The sign may stand alone before its number, and is then no dash between two words.
-_CHANGE = r"(?<!- )[+-]? ?\d{1,12}"
+_CHANGE = r"(?<!- )[+-]? ?\d{1,12}(?: gold)?"
 
 GRAMMAR = Grammar(
     rules=(
@@ -81,7 +82,7 @@ GRAMMAR = Grammar(
             "as holder of that office (of any, where none is named), raise, never above this",
         ),
         Rule(
-            "GOOD <colour>",
+            "GOOD <colour:word>",
             Good,
             "the good to take as Praefectus Pretorio: green, blue, red or yellow",
             chat=r"good (?:luck|morning|afternoon|evening|day|night|bye|game|hunting|idea|one|work"
@@ -102,7 +103,7 @@ GRAMMAR = Grammar(
     ),
     kinds={
         "office": Kind(_OFFICE),
-        "change": Kind(_CHANGE, lambda said: int(said.replace(" ", ""))),
+        "change": Kind(_CHANGE, lambda said: int("".join(re.findall(r"[+-]|\d+", said)))),
     },
     units=("gold", "coins"),
     packaged={

@@ -9,7 +9,7 @@ from pbem.game import Event, Orders, Outcome, check_seats
 from pbem.games.offices import auction
 from pbem.games.offices.language import COLOURS, Defend, Gold, Good, Pass, Take, named
 from pbem.games.offices.options import OPTIONS, read_by_seat
-from pbem.games.offices.plans import Plan, plan_of
+from pbem.games.offices.plans import plan_of
 from pbem.games.offices.position import Office, State, Terms
 from pbem.orders import Order, Problem, choose
 
@@ -179,16 +179,17 @@ def adjudicate(state: State, orders: Orders, rng: Random) -> Outcome:
         return _income(state, orders.get(None, ()))
     if state.phase == "over":
         return Outcome(state, (), {})
-    asked = state.asked
-    plans: dict[str, Plan] = dict(state.plans)
-    answers: Sequence[Order] = ()
-    for seat in waiting(state):
-        sent = orders.get(seat, ())
+    return run(state, {seat: orders.get(seat, ()) for seat in waiting(state)}, state.asked)
+
+
+def run(state: State, orders: Mapping[str, Sequence[Order]], answering: str | None) -> Outcome:
+    """Play the auction on with the plans sent; `answering` is the seat that had been asked."""
+    plans = {**state.plans}
+    for seat, sent in orders.items():
         plans[seat] = plan_of(sent, plans.get(seat))
-        answers = sent if seat == asked else answers
-    passing = any(isinstance(order, Pass) for order in answers)
-    begun = () if asked else (Event("round", {"round": state.round}),)
-    done = auction.play(replace(state, plans=plans), answered=asked is not None, passing=passing)
+    passing = any(isinstance(order, Pass) for order in orders.get(answering or "", ()))
+    begun = () if answering else (Event("round", {"round": state.round}),)
+    done = auction.play(replace(state, plans=plans), answering is not None, passing)
     return Outcome(done.state, (*begun, *done.events), {})
 
 
