@@ -1,7 +1,7 @@
 """Letters in words and pictures: from facts through templates to the bytes of a message.
 
 `words(kind, facts, folder)` writes a letter, `mime(words, envelope)` makes a message of it,
-`picture(svg)` draws. The templates of a kind stand in `templates/<kind>/`.
+`picture(svg)` draws, `rules(game, options)` gives the rules alone. The templates of a kind stand in `templates/<kind>/`.
 
 Facts every kind takes: `match`, `title` (the game's), `game` (its key), `seat` (the reader's, or
 `None`), `person` (the reader's name), `deadline` (`None`, or `day`, `time`, `offset`, `zone`,
@@ -31,8 +31,8 @@ the picture, which then goes along.
 """
 
 from pbem.reports.drawing import picture
-from pbem.reports.letters import words
+from pbem.reports.letters import rules, words
 from pbem.reports.templates import TemplateFault
 from pbem.reports.wire import Envelope, Picture, Words, mime
 
-__all__ = ["Envelope", "Picture", "TemplateFault", "Words", "mime", "picture", "words"]
+__all__ = ["Envelope", "Picture", "TemplateFault", "Words", "mime", "picture", "rules", "words"]

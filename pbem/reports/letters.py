@@ -10,7 +10,7 @@ from pbem.marker import FORM_BEGIN, FORM_END, MARKER
 from pbem.reports.calendar import calendar
 from pbem.reports.drawing import picture, width
 from pbem.reports.templates import Ours, TemplateFault, environment, render
-from pbem.reports.wire import Picture, Words, plain
+from pbem.reports.wire import Picture, Words, one_line
 
 LONGEST_SUBJECT = 200
 
@@ -42,7 +42,7 @@ def words(kind: str, facts: Mapping[str, Any], folder: Path | None = None) -> Wo
     Raise `TemplateFault` where a template is broken, or wants a fact that isn't there.
     """
     game = facts.get("game")
-    env = environment(folder, game)
+    plain, markup = environment(folder, game, False), environment(folder, game, True)
     pictures: list[Picture] = []
     context = {
         **_LEFT_OUT,
@@ -54,11 +54,11 @@ def words(kind: str, facts: Mapping[str, Any], folder: Path | None = None) -> Wo
 
     def part(name: str, **more: Any) -> str:
         """Render one of the game's own templates as plain text; the general one if it has none."""
-        return render(env, (f"{game}/{name}", f"game/{name}"), {**context, **more}).strip("\n")
+        return render(plain, (f"{game}/{name}", f"game/{name}"), {**context, **more}).strip("\n")
 
     def drawn() -> dict[str, Any] | None:
         """Draw the game's picture, if it has one; the letter takes it along."""
-        svg = part("picture.svg")
+        svg = render(markup, (f"{game}/picture.svg",), context).strip()
         if not svg:
             return None
         try:
@@ -72,9 +72,9 @@ def words(kind: str, facts: Mapping[str, Any], folder: Path | None = None) -> Wo
         return {"cid": made.cid, "alt": made.alt, "width": width(png)}
 
     context.update(part=part, drawn=drawn)
-    subject = plain(render(env, f"{kind}/subject.txt", context))
-    text = _tidy(render(env, f"{kind}/body.txt", context))
-    html = render(env, (f"{kind}/body.html",), context)
+    subject = one_line(render(plain, f"{kind}/subject.txt", context))
+    text = _tidy(render(plain, f"{kind}/body.txt", context))
+    html = render(markup, (f"{kind}/body.html",), context)
     tells = kind in _WITH_CALENDAR and context["deadline"] is not None and context["due"]
     summary = f"{facts.get('title')}: orders due in {facts.get('match')}"
     return Words(
@@ -84,6 +84,12 @@ def words(kind: str, facts: Mapping[str, Any], folder: Path | None = None) -> Wo
         tuple(pictures),
         calendar(facts, summary) if tells else None,
     )
+
+
+def rules(game: str, options: Mapping[str, Any], folder: Path | None = None) -> str:
+    """Return the rules of a game as a player is sent them; empty where it brings none."""
+    facts = {**_LEFT_OUT, "game": game, "options": options}
+    return _tidy(render(environment(folder, game, False), (f"{game}/rules.txt",), facts))
 
 
 def _inlined(html: str) -> str:
@@ -96,7 +102,8 @@ def _inlined(html: str) -> str:
 def _tidy(text: str) -> str:
     """Drop blanks at line ends, and all but one of several empty lines."""
     text = re.sub(r"[ \t]+\n", "\n", text)
-    return re.sub(r"\n{3,}", "\n\n", text).strip("\n") + "\n"
+    text = re.sub(r"\n{3,}", "\n\n", text).strip("\n")
+    return text and text + "\n"
 
 
 def _shortened(subject: str) -> str:

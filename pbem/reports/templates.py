@@ -15,15 +15,22 @@ if TYPE_CHECKING:
 
 _HERE = Path(__file__).resolve().parent.parent
 
-# Line feed and tab may stand in what we print; every other control code, the C1 set and the
-# marks that turn the direction of writing may not. Joiners may: Persian and emoji need them.
-_CONTROL = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+# What no letter holds: control codes (line feed and tab aside), halves of characters, and marks
+# that can't be seen, those that turn the direction of writing among them. Joiners stay: Persian
+# and emoji need them.
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
+    "\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0001\U000e0020-\U000e007f]"
 )
-
-# A hash before a dash, which our marker lines have at both ends and data must not. Full-width
-# twins and joiners are in it because the reader of answers folds the ones and drops the others.
-_LIKE_MARKER = re.compile(r"[#＃﹟](?=[\u200c\u200d]*[-‐‑‒–—―−﹘﹣－])")
+# A hash before a dash, which our marker lines have and data must not. The reader of answers folds
+# the twins of both, and drops joiners and the other format characters that some scripts need.
+_HASH, _DASH = "[#＃﹟]", "[-‐‑‒–—―−﹘﹣－]"
+_FORMAT = (
+    "[\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u200c\u200d\U000110bd\U000110cd"
+    "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a]"
+)
+_HIDDEN = re.compile(f"(?<={_HASH}){_FORMAT}+")
+_LIKE_MARKER = re.compile(f"{_HASH}(?={_DASH})")
 
 
 class TemplateFault(ValueError):
@@ -31,24 +38,27 @@ class TemplateFault(ValueError):
 
 
 @lru_cache
-def environment(folder: Path | None, game: str | None) -> "Environment":
-    """Return the Jinja environment of a game's letters, made once.
+def environment(folder: Path | None, game: str | None, markup: bool) -> "Environment":
+    """Return the Jinja environment of a game's letters, for text or for markup, made once.
 
     Templates are looked for in the game master's `folder`, then in ours, then in the folder
-    `templates` of the package that brings the game.
+    `templates` of the package that brings the game. In markup every value is escaped, also where
+    it comes by a text template that an HTML one includes or imports.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import escape
 
     made = Environment(
         loader=FileSystemLoader([str(root) for root in _roots(folder, game)]),
         undefined=StrictUndefined,
-        autoescape=lambda name: name is not None and name.endswith((".html", ".svg")),
+        autoescape=markup,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
         finalize=printable,
     )
-    made.filters.update(wrap=wrap, plural=plural, listed=listed, said=said)
+    # What is escaped already is never escaped twice.
+    made.filters.update(wrap=wrap, plural=plural, listed=listed, said=said, forceescape=escape)
     return made
 
 
@@ -86,7 +96,7 @@ def printable(value: Any) -> Any:
     """
     if type(value) is not str or (value.isascii() and value.isprintable() and "#" not in value):
         return value
-    return _LIKE_MARKER.sub("+", _CONTROL.sub("", value))
+    return _LIKE_MARKER.sub("+", _HIDDEN.sub("", _UNSEEN.sub("", value)))
 
 
 class Ours(str):
@@ -103,7 +113,7 @@ def wrap(text: str, width: int = 72, indent: str = "") -> str:
     """
     first, later = indent, " " * columns(indent)
     out = []
-    for line in str(text).split("\n"):
+    for line in _plain(text).split("\n"):
         row, used = first, columns(first)
         empty = True
         for word in line.split():
@@ -137,7 +147,7 @@ def plural(n: int, one: str, many: str) -> str:
 
 def listed(items: Iterable[Any]) -> str:
     """Return things as a list in a sentence: a, b and c."""
-    *rest, last = [str(item) for item in items] or [""]
+    *rest, last = [_plain(item) for item in items] or [""]
     return f"{', '.join(rest)} and {last}" if rest else last
 
 
@@ -152,7 +162,12 @@ def said(value: Any) -> str:
             return ", ".join(f"{name} {_inner(each)}" for name, each in value.items()) or "none"
         case list() | tuple():
             return listed(map(_inner, value)) or "none"
-    return str(value)
+    return _plain(value)
+
+
+def _plain(value: Any) -> str:
+    """Return a value as text; what was escaped before is not, and will be when it is printed."""
+    return str(value.unescape()) if hasattr(value, "unescape") else str(value)
 
 
 def _inner(value: Any) -> str:
@@ -184,4 +199,4 @@ def _located(error: BaseException, fault: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(_CONTROL.sub(" ", text).split())
+    return " ".join(_UNSEEN.sub(" ", text).split())

@@ -88,7 +88,7 @@ def mime(words: Words, envelope: Envelope) -> bytes:
     return b"".join(line.encode() + _CRLF for line in _headers(words, envelope)) + body
 
 
-def plain(value: str) -> str:
+def one_line(value: str) -> str:
     """Return a header's value on one line: no control, line end or direction mark stays in it."""
     return " ".join(_CONTROL.sub(" ", value).split())
 
@@ -116,7 +116,7 @@ def _headers(words: Words, envelope: Envelope) -> list[str]:
 
 def _unstructured(name: str, value: str) -> str:
     """Fold a text for a header, in encoded words (RFC 2047) where it isn't simple ASCII."""
-    value = plain(value)
+    value = one_line(value)
     words = value.split(" ")
     simple = value.isascii() and "=?" not in value and max(map(len, words)) <= _LONGEST_WORD
     made = Header(value, "us-ascii" if simple else "utf-8", maxlinelen=76, header_name=name)
@@ -124,7 +124,7 @@ def _unstructured(name: str, value: str) -> str:
 
 
 def _person(name: str, person: Person) -> str:
-    shown, address = plain(person[0]), _address(person[1])
+    shown, address = one_line(person[0]), _address(person[1])
     if not shown:
         return address
     simple = shown.isascii() and "=?" not in shown and len(shown) <= _LONGEST_WORD
@@ -139,7 +139,7 @@ def _encoded(name: str, value: str) -> str:
 
 def _address(address: str) -> str:
     """Return an address (or a name of its form) with nothing in it that could end it."""
-    bare = re.sub(r"[\s<>,;:\"()\[\]\\]", "", plain(address))
+    bare = re.sub(r"[\s<>,;:\"()\[\]\\]", "", one_line(address))
     local, at, host = bare.rpartition("@")
     if not host.isascii():
         host = host.encode("idna").decode("ascii")
