@@ -1,7 +1,8 @@
 """Letters in words and pictures: from facts through templates to the bytes of a message.
 
 `words(kind, facts, folder)` writes a letter, `mime(words, envelope)` makes a message of it,
-`picture(svg)` draws, `rules(game, options)` gives the rules alone. The templates of a kind stand in `templates/<kind>/`.
+`picture(svg)` draws, `rules(game, options)` gives the rules alone. The templates of a kind stand
+in `templates/<kind>/`.
 
 Facts every kind takes: `match`, `title` (the game's), `game` (its key), `seat` (the reader's, or
 `None`), `person` (the reader's name), `deadline` (`None`, or `day`, `time`, `offset`, `zone`,

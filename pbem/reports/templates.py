@@ -24,6 +24,7 @@ _UNSEEN = re.compile(
 )
 # A hash before a dash, which our marker lines have and data must not. The reader of answers folds
 # the twins of both, and drops joiners and the other format characters that some scripts need.
+_HASHES = frozenset("#＃﹟")
 _HASH, _DASH = "[#＃﹟]", "[-‐‑‒–—―−﹘﹣－]"
 _FORMAT = (
     "[\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u200c\u200d\U000110bd\U000110cd"
@@ -96,7 +97,10 @@ def printable(value: Any) -> Any:
     """
     if type(value) is not str or (value.isascii() and value.isprintable() and "#" not in value):
         return value
-    return _LIKE_MARKER.sub("+", _HIDDEN.sub("", _UNSEEN.sub("", value)))
+    value = _UNSEEN.sub("", value)
+    if _HASHES.isdisjoint(value):
+        return value
+    return _LIKE_MARKER.sub("+", _HIDDEN.sub("", value))
 
 
 class Ours(str):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from email.header import Header
 from email.utils import format_datetime, quote
+from functools import lru_cache
 from hashlib import sha256
 from typing import Literal
 
@@ -176,6 +177,7 @@ def _coded(content: bytes, text: bool) -> tuple[str, bytes]:
     return "base64", encodebytes(content).replace(b"\n", _CRLF)
 
 
+@lru_cache(maxsize=16)
 def _image(picture: Picture) -> bytes:
     return _leaf(
         "image/png",

@@ -149,7 +149,7 @@ def contrast(one: str, other: str) -> float:
     return (light + 0.05) / (dark + 0.05)
 
 
-ME = "table.data tr.me td"
+ME = "table.data tr.me"
 PAIRS = [
     *[(name, ".card") for name in (".card", "h1", "h2", "h3", "a", ".over", "table.data th")],
     *[(name, ground) for name in (".muted", ".good", ".bad") for ground in (".card", ".due", ME)],
