@@ -1,6 +1,8 @@
 """Empires: seven epochs of sealed bids for the empires of world history, and the ledger of VP."""
 
+from pbem.games.empires.bot import bot, gm_bot
 from pbem.games.empires.orders import GRAMMAR, check
+from pbem.games.empires.page import page
 from pbem.games.empires.state import OPTIONS, setup, winners
 from pbem.games.empires.stored import dump, load, view
 from pbem.games.empires.turn import adjudicate, forecast, waiting
@@ -14,10 +16,13 @@ __all__ = [
     "OPTIONS",
     "TITLE",
     "adjudicate",
+    "bot",
     "check",
     "dump",
     "forecast",
+    "gm_bot",
     "load",
+    "page",
     "setup",
     "view",
     "waiting",

@@ -49,6 +49,7 @@ class Contest(NamedTuple):
 class Round(NamedTuple):
     """A round that has been resolved: the bids above 0 of all who were free, and who got what."""
 
+    number: int
     bids: Mapping[str, Mapping[str, int]]
     claims: Mapping[str, Claim]
 
@@ -159,7 +160,7 @@ def seen_from(state: State, seat: str | None) -> State:
         return {who: value for who, value in values.items() if shown or who == seat}
 
     def rounds(all_of: Sequence[Round]) -> tuple[Round, ...]:
-        return tuple(Round(own(r.bids, state.announce == "bids"), r.claims) for r in all_of)
+        return tuple(r._replace(bids=own(r.bids, state.announce == "bids")) for r in all_of)
 
     return replace(
         state,

@@ -54,7 +54,11 @@ def _claims(claims: Mapping[str, Claim]) -> Json:
 
 
 def _round(one: Round) -> Json:
-    return {"bids": {s: dict(mine) for s, mine in one.bids.items()}, "claims": _claims(one.claims)}
+    return {
+        "round": one.number,
+        "bids": {seat: dict(mine) for seat, mine in one.bids.items()},
+        "claims": _claims(one.claims),
+    }
 
 
 def load(data: Json, seats: Sequence[str], options: Mapping[str, Any]) -> State:
@@ -170,7 +174,8 @@ def _read_rounds(
             }
             for seat, mine in _table(one.get("bids"), seats, here).items()
         }
-        rounds.append(Round(bids, _read_claims(one.get("claims"), seats, empires, here)))
+        number = _whole(one.get("round"), f"{here}: round", 1, LAST_ROUND)
+        rounds.append(Round(number, bids, _read_claims(one.get("claims"), seats, empires, here)))
     return tuple(rounds)
 
 

@@ -59,7 +59,7 @@ def _bid(state: State, orders: Orders, rng: Random) -> tuple[State, list[Event]]
     """Resolve a round (1 to 4a), and what is left after it (4c, 5, 5a)."""
     bids = {seat: _bids(orders.get(seat, ())) for seat in state.free}
     wishes = {seat: _wishes(orders.get(seat, ())) for seat in state.free}
-    events = [_sheet(state, seat, bids[seat], wishes[seat]) for seat in state.free]
+    events = [e for seat in state.free for e in _sheet(state, seat, bids[seat], wishes[seat])]
     steps = resolve(bids, wishes)
     now = state
     for step in steps:
@@ -86,7 +86,7 @@ def _bid(state: State, orders: Orders, rng: Random) -> tuple[State, list[Event]]
             events += told
     seen = {seat: {e: mine[e] for e in state.empires if mine.get(e)} for seat, mine in bids.items()}
     new = {seat: claim for seat, claim in now.claims.items() if seat not in state.claims}
-    now = replace(now, contested={}, rounds=(*state.rounds, Round(seen, new)))
+    now = replace(now, contested={}, rounds=(*state.rounds, Round(state.round, seen, new)))
     if len(now.free) > 1:
         ahead = {step.empire: Contest(step.seats, step.amount) for step in contests}
         facts = {"round": now.round + 1, "free": list(now.free)}
@@ -215,10 +215,14 @@ def _ledger(state: State, seat: str) -> tuple[str, ...] | None:
     return None if state.shown == "open" else (seat,)
 
 
-def _sheet(state: State, seat: str, bids: Mapping[str, int], wishes: Sequence[str]) -> Event:
+def _sheet(state: State, seat: str, bids: Mapping[str, int], wishes: Sequence[str]) -> list[Event]:
+    """Open a seat's sheet: its bids to those who may see them, its wishes to itself."""
     seen_by = None if state.announce == "bids" else (seat,)
-    facts = {"seat": seat, "round": state.round, "bids": dict(bids), "prefer": list(wishes)}
-    return Event("bids", facts, seen_by)
+    mine = {empire: bids[empire] for empire in state.empires if bids.get(empire)}
+    events = [Event("bids", {"seat": seat, "round": state.round, "bids": mine}, seen_by)]
+    if wishes:
+        events.append(Event("wishes", {"seat": seat, "prefer": list(wishes)}, (seat,)))
+    return events
 
 
 def _story(state: State, step: Step, bids: Bids) -> list[Event]:
@@ -254,7 +258,8 @@ def _story(state: State, step: Step, bids: Bids) -> list[Event]:
             }
             return [Event("contest", contest), Event("alike", alike, sealed)]
         case Blocked():
-            return [Event("blocked", {**step._asdict(), "others": list(step.others)}, sealed)]
+            facts = {**step._asdict(), "others": list(step.others), "round": state.round}
+            return [Event("blocked", facts, sealed)]
 
 
 def _compared(
