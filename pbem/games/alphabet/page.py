@@ -165,7 +165,7 @@ def _picture(groups: Sequence[Json]) -> Json:
         )
     return {
         "width": 2 * _MARGIN + columns * _CELL_WIDTH,
-        "height": 2 * _MARGIN + rows * _CELL_HEIGHT,
+        "height": _MARGIN + rows * _CELL_HEIGHT,
         "tile": _TILE,
         "groups": drawn,
     }
