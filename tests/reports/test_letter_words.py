@@ -159,6 +159,15 @@ def test_answers_to_questions_are_sections_of_a_receipt(facts: Facts) -> None:
     )
 
 
+def test_notice_of_the_whole_post_office_needs_no_match() -> None:
+    letter = words("notice", {"about": "Two letters failed", "sentences": ["One.", "Two."]})
+    assert letter.subject == "Two letters failed"
+    assert "The post office\nTwo letters failed\n" in letter.text
+    assert "One.\n\nTwo.\n" in letter.text
+    assert "What to do" not in letter.text
+    assert "orders" not in letter.text.removeprefix(MARKER)
+
+
 def test_the_same_facts_give_the_same_letter(facts: Facts) -> None:
     assert words("welcome", facts) == words("welcome", facts)
 
