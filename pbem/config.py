@@ -7,8 +7,10 @@ from email.utils import parseaddr
 from pathlib import Path
 from typing import Any
 
+from pbem.faults import Wrong
 
-class ConfigFault(ValueError):
+
+class ConfigFault(Wrong):
     """A config that can't be used; its message names the fault, the place and the remedy."""
 
 

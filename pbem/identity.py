@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 LENGTH = 16
 _NAMED = re.compile(r"([a-z0-9][a-z0-9-]{0,31})\.([a-z2-7]{16})(?![a-z2-7])", re.IGNORECASE)
+_LETTER = re.compile(r"\.[a-z2-7]{16}\.(\d{1,18})@", re.IGNORECASE)
 _PASSWORD = re.compile(r"^[\W_]*PASSWORD[: ]+([a-z2-7]{16})\b", re.IGNORECASE | re.MULTILINE)
 
 
@@ -45,8 +46,8 @@ def address(mailbox: str, match: str, token: str, plus_addressing: bool) -> str:
     return f"{local}+{match}.{token}@{host}" if plus_addressing else mailbox
 
 
-def message_id(match: str, token: str, letter: str, host: str) -> str:
-    """Return the Message-ID of a letter to a seat; `letter` is unique among all letters."""
+def message_id(match: str, token: str, letter: int, host: str) -> str:
+    """Return the Message-ID of a letter to a seat, by its number among all letters."""
     return f"<{match}.{token}.{letter}@{host}>"
 
 
@@ -71,3 +72,9 @@ def claims(recipients: Iterable[str], references: Iterable[str], text: str) -> l
 def folded(address: str) -> str:
     """Return an address as it is compared: case doesn't matter, nor what can't be seen."""
     return "".join(c for c in address.casefold() if c.isprintable() and not c.isspace())
+
+
+def letter_number(message_id: str) -> int | None:
+    """Return the number of the letter of ours that a Message-ID names; `None` where it's none."""
+    found = _LETTER.search(message_id)
+    return int(found[1]) if found else None

@@ -34,16 +34,18 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, Operati
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, relationship
 from sqlalchemy.types import TypeDecorator
 
+from pbem.faults import Away, Wrong
+
 # The newest migration; a test holds it against the folder `migrations`.
 HEAD = "0001"
 MIGRATIONS = ("0001",)
 
 
-class StoreFault(Exception):
+class StoreFault(Wrong):
     """A database that can't be used as it is; the message names fault, place and remedy."""
 
 
-class StoreAway(Exception):
+class StoreAway(Away):
     """A database that can't be reached now, or is locked; it may work later."""
 
 
@@ -158,10 +160,12 @@ class Message(Base):
     """
 
     __tablename__ = "messages"
+    __table_args__ = (Index("ix_messages_place", "source", "key"),)
 
     id: Mapped[int] = mapped_column(primary_key=True)
     identity: Mapped[str] = mapped_column(String(64), unique=True)
     source: Mapped[str] = mapped_column(String(200))
+    key: Mapped[str] = mapped_column(String(250))
     message_id: Mapped[str] = mapped_column(Text)
     sender: Mapped[str] = mapped_column(Text)
     subject: Mapped[str] = mapped_column(Text)
@@ -176,14 +180,17 @@ class Message(Base):
 
 
 class Sheet(Base):
-    """A sheet of orders as it came, for the phase that follows `turn`; the newest one counts."""
+    """A sheet of orders as it came, for the phase that follows `turn`; the newest one counts.
+
+    One without a seat is the game master's.
+    """
 
     __tablename__ = "sheets"
     __table_args__ = (Index("ix_sheets_place", "match_id", "turn", "seat_id"),)
 
     id: Mapped[int] = mapped_column(primary_key=True)
     match_id: Mapped[int] = mapped_column(ForeignKey("matches.id"))
-    seat_id: Mapped[int] = mapped_column(ForeignKey("seats.id"))
+    seat_id: Mapped[int | None] = mapped_column(ForeignKey("seats.id"))
     turn: Mapped[int]
     text: Mapped[str] = mapped_column(Text)
     received: Mapped[datetime]
@@ -305,31 +312,45 @@ def open(url: str) -> Engine:
     path = make_url(url).database
     if engine.dialect.name == "sqlite" and path and path != ":memory:" and not Path(path).exists():
         raise StoreFault(f"{path}: no database there; `pbem init` creates it")
-    with away():
-        version = stored_version(engine)
-    if version == HEAD:
-        return engine
-    shown = engine.url.render_as_string(hide_password=True)
+    version = stored_version(engine)
     if version is None:
+        shown = engine.url.render_as_string(hide_password=True)
         raise StoreFault(f"{shown}: holds no pbem tables; `pbem init` creates them")
-    if version not in MIGRATIONS:
-        raise StoreFault(
-            f"{shown}: its version {version} is newer than this program's {HEAD}; "
-            "install a newer pbem"
-        )
-    migrate(engine)
+    if version != HEAD:
+        migrate(engine)
     return engine
 
 
+def create(url: str) -> bool:
+    """Make the tables in a database, or bring it to this version; tell whether it had none.
+
+    Raise `StoreFault` for one that is newer, or can't be made there.
+    """
+    engine = connect(url)
+    version = stored_version(engine)
+    if version != HEAD:
+        migrate(engine)
+    return version is None
+
+
 def stored_version(engine: Engine) -> str | None:
-    """Return the version of the tables in a database, `None` where it has none of ours."""
-    with engine.connect().execution_options(reading=True) as connection:
+    """Return the version of the tables in a database, `None` where it has none of ours.
+
+    Raise `StoreFault` for one that this program does not know.
+    """
+    with away(), engine.connect().execution_options(reading=True) as connection:
         if not inspect(connection).has_table("alembic_version"):
             return None
         version: str | None = connection.execute(
             text("SELECT version_num FROM alembic_version")
         ).scalar()
-        return version
+    if version is not None and version not in MIGRATIONS:
+        shown = engine.url.render_as_string(hide_password=True)
+        raise StoreFault(
+            f"{shown}: its version {version} is newer than this program's {HEAD}; "
+            "install a newer pbem"
+        )
+    return version
 
 
 def migrate(engine: Engine) -> None:
@@ -408,14 +429,20 @@ def turn_of(session: Session, match: Match, number: int | None = None) -> Turn |
     return session.scalar(query)
 
 
-def newest_sheets(session: Session, match: Match) -> dict[int, Sheet]:
-    """Return the sheet that counts for each seat (by its id) in the phase to come."""
+def newest_sheets(session: Session, match: Match) -> dict[int | None, Sheet]:
+    """Return the sheet that counts in the phase to come, by seat id (`None`: the game master's)."""
     query = (
         select(Sheet)
         .where(Sheet.match_id == match.id, Sheet.turn == match.turn)
         .order_by(Sheet.received, Sheet.id)
     )
     return {sheet.seat_id: sheet for sheet in session.scalars(query)}
+
+
+def gm_orders(session: Session, match: Match) -> str:
+    """Return the game master's order lines for the phase to come."""
+    sheet = newest_sheets(session, match).get(None)
+    return sheet.text if sheet else ""
 
 
 def queue(

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from pbem import game as games
 from pbem import identity, schedule, settings, store
+from pbem.faults import Away, Wrong
 from pbem.game import Game, Json, Played
 from pbem.store import Address, Match, Seat, Turn
 
@@ -179,7 +180,7 @@ def run(
             if match is None or match.turn != turn:
                 return None
             advance(session, match, now)
-    except (store.StoreAway, store.StoreFault):
+    except (Away, Wrong):
         raise
     # A game that fails must not stop the other matches; what it said is kept.
     except Exception as error:
@@ -228,10 +229,10 @@ def load_state(match: Match, turn: Turn) -> tuple[Game, Any]:
     return game, game.load(turn.state, seats, match.options)
 
 
-def played(session: Session, match: Match, gm: str = "") -> tuple[Game, Played, Mapping[str, str]]:
+def played(session: Session, match: Match) -> tuple[Game, Played, Mapping[str, str]]:
     """Play the phase a match is in with the sheets that count now; nothing is stored.
 
-    Returns the game, what came of it, and the order texts by seat.
+    Returns the game, what came of it, and the order texts by seat (`""` the game master's).
     """
     turn = store.turn_of(session, match)
     if turn is None:
@@ -240,7 +241,9 @@ def played(session: Session, match: Match, gm: str = "") -> tuple[Game, Played, 
     sheets = store.newest_sheets(session, match)
     orders = {seat.name: sheets[seat.id].text for seat in match.seats if seat.id in sheets}
     texts: dict[str | None, str] = {seat.name: orders.get(seat.name, "") for seat in match.seats}
-    texts[None] = gm
+    texts[None] = sheets[None].text if None in sheets else ""
+    if texts[None]:
+        orders[""] = texts[None]
     return game, games.play(game, state, texts, match.seed, match.turn + 1), orders
 
 
@@ -280,6 +283,22 @@ def advance(session: Session, match: Match, now: datetime) -> Turn:
     return turn
 
 
+def preview(session: Session, match: Match, now: datetime) -> Json:
+    """Return what the turn would do now, storing nothing of it but that somebody looked."""
+    if match.status == "over":
+        raise Wrong(f"{match.name} is over; there is no turn to come")
+    game, done, _ = played(session, match)
+    store.record(session, match, now, "gm", "previewed", turn=match.turn)
+    return {
+        "match": match.name,
+        "turn": match.turn + 1,
+        "state": game.dump(done.state),
+        "problems": _problems(done),
+        "waiting": list(game.waiting(done.state)),
+        "events": [_event(event) for event in done.events],
+    }
+
+
 def _waiting(session: Session, match: Match) -> Sequence[str]:
     turn = store.turn_of(session, match)
     if turn is None:
@@ -307,5 +326,6 @@ def resume(session: Session, match: Match, now: datetime) -> datetime | None:
     told = None if match.deadline is None else match.deadline.isoformat()
     store.record(session, match, now, "gm", "resumed", deadline=told)
     for seat in match.seats:
-        store.queue(session, "notice", {"notice": "deadline"}, now, seat=seat, turn=match.turn)
+        facts = {"why": "The game master resumed the match after an outage."}
+        store.queue(session, "deadline", facts, now, seat=seat, turn=match.turn)
     return match.deadline

@@ -111,6 +111,7 @@ def upgrade() -> None:
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("identity", sa.String(length=64), nullable=False),
         sa.Column("source", sa.String(length=200), nullable=False),
+        sa.Column("key", sa.String(length=250), nullable=False),
         sa.Column("message_id", sa.Text(), nullable=False),
         sa.Column("sender", sa.Text(), nullable=False),
         sa.Column("subject", sa.Text(), nullable=False),
@@ -131,6 +132,7 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("messages", schema=None) as batch_op:
         batch_op.create_index(batch_op.f("ix_messages_match_id"), ["match_id"], unique=False)
+        batch_op.create_index("ix_messages_place", ["source", "key"], unique=False)
         batch_op.create_index(batch_op.f("ix_messages_status"), ["status"], unique=False)
         batch_op.create_index(batch_op.f("ix_messages_stored"), ["stored"], unique=False)
 
@@ -172,7 +174,7 @@ def upgrade() -> None:
         "sheets",
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("match_id", sa.Integer(), nullable=False),
-        sa.Column("seat_id", sa.Integer(), nullable=False),
+        sa.Column("seat_id", sa.Integer(), nullable=True),
         sa.Column("turn", sa.Integer(), nullable=False),
         sa.Column("text", sa.Text(), nullable=False),
         sa.Column("received", sa.DateTime(), nullable=False),
@@ -206,6 +208,7 @@ def downgrade() -> None:
     with op.batch_alter_table("messages", schema=None) as batch_op:
         batch_op.drop_index(batch_op.f("ix_messages_stored"))
         batch_op.drop_index(batch_op.f("ix_messages_status"))
+        batch_op.drop_index("ix_messages_place")
         batch_op.drop_index(batch_op.f("ix_messages_match_id"))
 
     op.drop_table("messages")

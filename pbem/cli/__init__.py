@@ -1,0 +1,203 @@
+"""The command `pbem`: options in, one call, one answer out; errors become exit codes here."""
+
+import logging
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+import typer.core
+import typer.main
+
+from pbem import __version__
+from pbem.faults import Away, Wrong
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+    from pbem.config import Config
+
+DONE, FAILED, WRONG, LATER = 0, 1, 2, 75
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What every command is given: where the config is, and what it takes for now."""
+
+    path: Path
+    clock: datetime | None
+
+    @property
+    def now(self) -> datetime:
+        """The time, in UTC and whole seconds; what `--clock` says where it was given."""
+        return self.clock or datetime.now(UTC).replace(microsecond=0)
+
+    def config(self) -> "Config":
+        """Read the config file; raise `ConfigFault`."""
+        from pbem import config
+
+        return config.load(self.path)
+
+    def engine(self, config: "Config") -> "Engine":
+        """Open the database, of this version; raise `StoreFault` or `StoreAway`."""
+        from pbem import store
+
+        return store.open(config.database_url)
+
+
+# Commands by the module that has them: only the one that is asked for is imported.
+_WHERE = {
+    "mail": ("receive", "fetch", "send", "tick", "daemon"),
+    "matches": ("new", "run", "resume", "status", "show"),
+    "tools": ("init", "demo", "judge", "read", "board", "rules"),
+}
+_COMMANDS = {name: module for module, names in _WHERE.items() for name in names}
+
+
+class _Lazy(typer.core.TyperGroup):
+    """A group of commands that imports a command's module only when it is asked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        del ctx
+        return sorted(_COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        del ctx
+        if cmd_name not in _COMMANDS:
+            return None
+        module = import_module(f"pbem.cli.{_COMMANDS[cmd_name]}")
+        return typer.main.get_group(module.app).commands[cmd_name]
+
+
+app = typer.Typer(
+    cls=_Lazy,
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"pbem {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def desk(
+    context: typer.Context,
+    config: Annotated[
+        Path, typer.Option(envvar="PBEM_CONFIG", help="The config file.", show_default=True)
+    ] = Path("pbem.toml"),
+    clock: Annotated[
+        str | None, typer.Option(metavar="TIME", help="What to take for now (ISO 8601).")
+    ] = None,
+    log_json: Annotated[bool, typer.Option("--log-json", help="Log in JSON, a line each.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Play by email: takes order mails, runs the turns, mails the reports."""
+    del version
+    _log_to_stderr(log_json)
+    context.obj = Desk(config, None if clock is None else moment("--clock", clock))
+
+
+def moment(option: str, text: str) -> datetime:
+    """Read a time given on the command line; raise `Wrong` where it is none."""
+    from zoneinfo import ZoneInfo
+
+    from pbem import schedule
+
+    try:
+        return schedule.parse_time(text, ZoneInfo("UTC"))
+    except ValueError as error:
+        raise Wrong(f"{option}: {error}") from None
+
+
+# Click's class for wrong usage, by whichever name this Typer has it.
+_UsageError: Any = typer.BadParameter.__base__
+
+
+class _JsonLines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        import json
+
+        time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="seconds")
+        line = {"time": time, "level": record.levelname.lower(), "message": record.getMessage()}
+        return json.dumps(line, ensure_ascii=False)
+
+
+def _log_to_stderr(as_json: bool) -> None:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_JsonLines() if as_json else logging.Formatter("pbem: %(message)s"))
+    log = logging.getLogger("pbem")
+    log.handlers = [handler]
+    log.setLevel(logging.INFO)
+    log.propagate = False
+
+
+def printable(text: str) -> str:
+    """Return a text without control characters: players' words must not reach a terminal raw."""
+    return "".join(
+        c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text
+    )
+
+
+def say(text: str) -> None:
+    """Print an answer on standard output."""
+    typer.echo(printable(text))
+
+
+def say_json(value: object) -> None:
+    """Print one JSON document on standard output."""
+    import json
+
+    typer.echo(json.dumps(value, ensure_ascii=False, indent=1))
+
+
+def warn(text: str) -> None:
+    """Say something on standard error, beside the answer."""
+    typer.echo(printable(f"pbem: {text}"), err=True)
+
+
+def main() -> None:
+    """Run the command line; the process ends with the contract's exit code."""
+    sys.exit(answer(lambda: app(standalone_mode=False)))
+
+
+def answer(run: Callable[[], object]) -> int:
+    """Run a command and return its exit code; what went wrong is said in one line."""
+    try:
+        result = run()
+    except typer.Exit as done:
+        return done.exit_code
+    except typer.Abort:
+        return FAILED
+    except _UsageError as error:
+        told = error.format_message()
+        # Without any argument the message is the help.
+        typer.echo(told, err=True) if "\n" in told else warn(f"{told} See `pbem --help`.")
+        return WRONG
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except KeyboardInterrupt:
+        return 130
+    except Wrong as error:
+        warn(_one_line(str(error)))
+        return WRONG
+    except Away as error:
+        warn(_one_line(str(error)))
+        return LATER
+    return result if isinstance(result, int) else DONE
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

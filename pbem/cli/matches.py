@@ -1,0 +1,288 @@
+"""Commands about matches: new, run, resume, status, show."""
+
+import json
+import re
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+from zoneinfo import ZoneInfo
+
+import typer
+
+from pbem import cli
+from pbem.cli import FAILED, LATER, Desk
+from pbem.faults import Wrong
+
+if TYPE_CHECKING:
+    from pbem.store import Match
+    from pbem.turns import Player
+
+app = typer.Typer()
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+MatchName = Annotated[str, typer.Argument(metavar="MATCH")]
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
+_SEAT = re.compile(r"\s*([^<>]+?)\s*((?:<[^<>@\s]+@[^<>@\s]+>\s*)+)")
+_LONGEST_SEAT = 40
+_RESERVED = ("all", "gm", "anonymous", "nothing", "nobody")
+
+
+@app.command()
+def new(
+    context: typer.Context,
+    game: Annotated[str, typer.Argument(metavar="GAME")],
+    match: MatchName,
+    seat: Annotated[
+        list[str] | None,
+        typer.Option(metavar='"Name <address>…"', help="A seat and who plays it."),
+    ] = None,
+    opened: Annotated[int, typer.Option("--open", metavar="N", help="Seats to be joined.")] = 0,
+    option: Annotated[
+        list[str] | None, typer.Option(metavar="k=v", help="An option; k=@FILE reads a file.")
+    ] = None,
+    schedule: Annotated[
+        list[str] | None, typer.Option(metavar='"weekly Sun 20:00"', help="When turns are due.")
+    ] = None,
+    zone: Annotated[str, typer.Option(metavar="Z", help="The match's IANA time zone.")] = "UTC",
+    as_json: AsJson = False,
+) -> None:
+    """Make a match, and write to its players."""
+    from pbem import settings, store, turns
+
+    desk: Desk = context.obj
+    config = desk.config()
+    if not _NAME.fullmatch(match):
+        remedy = "use a-z, 0-9 and -, at most 32, beginning with a letter or digit"
+        raise Wrong(f"MATCH {match!r}: no name for a match; {remedy}")
+    if opened:
+        raise Wrong("--open: joining by mail is not there yet; name every seat with --seat")
+    try:
+        plan = turns.Plan(
+            game=game,
+            match=match,
+            players=_players(seat or ()),
+            options=_options(game, option or ()),
+            schedules=tuple(schedule or ()),
+            zone=zone,
+        )
+        with store.writing(desk.engine(config)) as session:
+            made = turns.begin(session, plan, desk.now)
+            seats = [one.name for one in made.seats]
+            deadline = made.deadline.isoformat() if made.deadline else None
+            told = f"the deadline is {_when(made.deadline, made.zone)}"
+    except ValueError as error:
+        raise Wrong(str(error)) from None
+    for name in settings.NOT_HEEDED:
+        if name in plan.options:
+            cli.warn(f"{name} is kept with the match, but nothing heeds it yet")
+    if as_json:
+        cli.say_json({"match": match, "deadline": deadline, "seats": seats})
+    else:
+        cli.say(f"{match}: {game} for {', '.join(seats)}; {told}")
+
+
+def _players(seats: list[str] | tuple[()]) -> "tuple[Player, ...]":
+    from pbem.turns import Player
+
+    found: list[Player] = []
+    for text in seats:
+        parts = _SEAT.fullmatch(text)
+        if not parts:
+            raise Wrong(f'--seat {text!r}: write it as "Name <name@host>"')
+        name = " ".join(parts[1].split())
+        if len(name) > _LONGEST_SEAT or not name.isprintable():
+            raise Wrong(f"--seat {name!r}: a name has at most {_LONGEST_SEAT} plain characters")
+        if name.casefold() in _RESERVED or name.startswith('"'):
+            raise Wrong(f"--seat {name!r}: that name means something else; choose another")
+        if any(name.casefold() == other.seat.casefold() for other in found):
+            raise Wrong(f"--seat {name!r}: two seats have that name; make them differ")
+        found.append(Player(name, tuple(re.findall(r"<([^<>]+)>", parts[2]))))
+    return tuple(found)
+
+
+def _options(game: str, given: list[str] | tuple[()]) -> dict[str, Any]:
+    from pbem import game as games
+
+    from_file = {option.name for option in games.named(game).OPTIONS if option.file}
+    options: dict[str, Any] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise Wrong(f"--option {text!r}: write it as name=value")
+        if value.startswith("@"):
+            options[name] = _file(name, Path(value[1:]))
+        elif name in from_file and Path(value).is_file():
+            options[name] = _file(name, Path(value))
+        else:
+            options[name] = _value(value)
+    return options
+
+
+def _file(name: str, path: Path) -> Any:
+    try:
+        return _value(path.read_text("utf-8"))
+    except OSError as error:
+        raise Wrong(f"--option {name}: {path}: {error.strerror}; name a file to read") from None
+    except UnicodeDecodeError:
+        raise Wrong(f"--option {name}: {path}: not UTF-8; save it as UTF-8") from None
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+@app.command()
+def run(
+    context: typer.Context,
+    match: Annotated[
+        str | None, typer.Option("--match", metavar="M", help="Only this one.")
+    ] = None,
+    at_once: Annotated[bool, typer.Option("--now", help="Before its deadline.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show it, store nothing.")] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Run the turns that are due, the mailboxes fetched first."""
+    from pbem import rounds, store, turns
+
+    desk: Desk = context.obj
+    config = desk.config()
+    engine = desk.engine(config)
+    if (at_once or dry_run) and match is None:
+        raise Wrong("--now, --dry-run: say which match with --match")
+    if match is not None:
+        with store.reading(engine) as session:
+            _match(session, match)
+    if dry_run and match is not None:
+        with store.writing(engine) as session:
+            preview = turns.preview(session, _match(session, match), desk.now)
+        cli.say_json(preview)
+        return 0
+    ran = rounds.run(engine, config, desk.now, match, early=at_once)
+    if as_json:
+        cli.say_json([one._asdict() for one in ran])
+    else:
+        for one in ran:
+            cli.say(f"{one.match}: {one.outcome}{': ' + one.why if one.why else ''}")
+        if not ran:
+            cli.say("nothing is due")
+    if any(one.outcome in ("failed", "held") for one in ran):
+        return FAILED
+    return LATER if any(one.outcome == "put off" for one in ran) else 0
+
+
+@app.command()
+def resume(
+    context: typer.Context,
+    match: Annotated[str | None, typer.Argument(metavar="[MATCH]")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Set the deadlines proposed.")] = False,
+) -> None:
+    """After an outage: propose new deadlines for what is overdue; with --yes set them."""
+    from pbem import store, turns
+
+    desk: Desk = context.obj
+    with store.writing(desk.engine(desk.config())) as session:
+        names = [match] if match else turns.due(session, desk.now)
+        for name in names:
+            row = _match(session, name)
+            proposed = turns.deadline_after(row, desk.now)
+            if yes:
+                turns.resume(session, row, desk.now)
+            cli.say(f"{name}: {_when(proposed, row.zone)}{'' if yes else ' (with --yes)'}")
+    if not names:
+        cli.say("nothing is overdue")
+
+
+@app.command()
+def status(
+    context: typer.Context,
+    match: Annotated[str | None, typer.Argument(metavar="[MATCH]")] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Tell what is due when, who is missing, and whether anything is stuck."""
+    from pbem import rounds, store
+
+    desk: Desk = context.obj
+    with store.reading(desk.engine(desk.config())) as session:
+        if match is not None:
+            _match(session, match)
+        found = rounds.status(session, desk.now, match)
+    if as_json:
+        cli.say_json(found)
+    else:
+        _print_status(found)
+    return FAILED if any(one["state"] == "held" for one in found["matches"]) else 0
+
+
+def _print_status(found: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("match", "game", "state", "phase", "turn", "deadline", "sent", "missing"):
+        table.add_column(heading, overflow="fold")
+    for one in found["matches"]:
+        when = datetime.fromisoformat(one["deadline"]) if one["deadline"] else None
+        cells = [
+            *(one[key] for key in ("match", "game", "state", "phase")),
+            str(one["turn"]),
+            _when(when, one["zone"]),
+            ", ".join(one["sent"]),
+            ", ".join(one["missing"]),
+        ]
+        table.add_row(*map(cli.printable, cells))
+    console = Console(highlight=False, markup=False)
+    if found["matches"]:
+        console.print(table)
+    letters = ", ".join(f"{count} {kind}" for kind, count in found["letters"].items())
+    console.print(f"{len(found['matches'])} matches; letters: {letters}; ", end="")
+    console.print(f"last tick: {found['last_tick'] or 'never'}")
+
+
+@app.command()
+def show(
+    context: typer.Context,
+    match: MatchName,
+    seat: Annotated[str | None, typer.Option(help="The view of a seat; else the public.")] = None,
+    turn: Annotated[int | None, typer.Option(help="After so many phases; else now.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show a match as a seat, or the public, may see it."""
+    from pbem import rounds, store
+
+    desk: Desk = context.obj
+    config = desk.config()
+    with store.reading(desk.engine(config)) as session:
+        row = _match(session, match)
+        names = [one.name for one in row.seats]
+        if seat is not None and seat not in names:
+            raise Wrong(f"--seat {seat!r}: no seat of {match}; there are: {', '.join(names)}")
+        found = store.turn_of(session, row, turn)
+        if found is None:
+            raise Wrong(f"--turn {turn}: {match} has turns 0 to {row.turn}")
+        if as_json:
+            cli.say_json(rounds.view(row, found, seat))
+        else:
+            cli.say(rounds.shown(session, config, row, found, seat, desk.now))
+
+
+def _match(session: Any, name: str) -> "Match":
+    from sqlalchemy import select
+
+    from pbem import store
+
+    found = store.match_named(session, name)
+    if found is None:
+        names = ", ".join(session.scalars(select(store.Match.name).order_by(store.Match.id)))
+        raise Wrong(f"no match is called {name!r}; there are: {names or 'none'}")
+    return found
+
+
+def _when(deadline: datetime | None, zone: str) -> str:
+    if deadline is None:
+        return "none (run it with --now)"
+    local = deadline.astimezone(ZoneInfo(zone))
+    return f"{local:%a %Y-%m-%d %H:%M %z} ({zone}), {deadline:%Y-%m-%dT%H:%M:%S}Z"

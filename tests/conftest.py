@@ -1,0 +1,110 @@
+"""What many tests need: a set-up folder, a match in it, mails by its players."""
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine
+
+from pbem import config, intake, store, turns
+from pbem.config import Config
+
+NOW = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
+WEEK = timedelta(days=7)
+
+# Two countries of three hexes each, a row apart, as a board file.
+BOARD = "x3 x3 x3\n . . .\ny3 y3 y3\n"
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Config:
+    """A folder as `pbem init` leaves it."""
+    text = config.TEXT.replace("per_minute = 60", "per_minute = 1000")
+    (tmp_path / "pbem.toml").write_text(text, "utf-8")
+    for box in ("in", "out"):
+        for part in ("cur", "new", "tmp"):
+            (tmp_path / "mail" / box / part).mkdir(parents=True)
+    found = config.load(tmp_path / "pbem.toml")
+    store.create(found.database_url)
+    return found
+
+
+@pytest.fixture
+def engine(house: Config) -> Iterator[Engine]:
+    """The database of the house."""
+    opened = store.open(house.database_url)
+    yield opened
+    opened.dispose()
+
+
+def begin(engine: Engine, name: str = "hexem1", now: datetime = NOW, **options: object) -> None:
+    """Begin a match of Hexem for Ann and Bob, trusting addresses, due every Sunday evening."""
+    plan = turns.Plan(
+        game="hexem",
+        match=name,
+        players=(
+            turns.Player("Ann", ("ann@example.org",)),
+            turns.Player("Bob", ("bob@example.org", "bob@work.example.org")),
+        ),
+        options={"trust": "address", "board": BOARD, "seed": "secret", **options},
+        schedules=("weekly Sun 20:00",),
+        zone="Europe/Berlin",
+    )
+    with store.writing(engine) as session:
+        turns.begin(session, plan, now)
+
+
+@pytest.fixture
+def match(engine: Engine) -> str:
+    """A match of Hexem for Ann and Bob."""
+    begin(engine)
+    return "hexem1"
+
+
+def mail(
+    text: str,
+    *,
+    sender: str = "Ann <ann@example.org>",
+    to: str = "game@example.org",
+    subject: str = "[hexem1] my orders",
+    number: int = 1,
+    **headers: str,
+) -> bytes:
+    """Write a plain mail as a simple client would."""
+    fields = {
+        "From": sender,
+        "To": to,
+        "Subject": subject,
+        "Date": "Tue, 01 Dec 2026 13:00:00 +0100",
+        "Message-ID": f"<{number}@mail.example.org>",
+        **{name.replace("_", "-"): value for name, value in headers.items()},
+    }
+    head = "".join(f"{name}: {value}\n" for name, value in fields.items())
+    return f"{head}\n{text}\n".encode()
+
+
+Post = Callable[..., intake.Taken]
+
+
+@pytest.fixture
+def post(engine: Engine, house: Config) -> Post:
+    """Take in one mail, as a pipe would bring it, an hour after the match began."""
+
+    def take(raw: bytes, now: datetime = NOW + timedelta(hours=1), to: str = "") -> intake.Taken:
+        parcel = intake.Parcel(raw, now, "pipe", recipient=to)
+        return intake.take_in(engine, house, [parcel], now)[0]
+
+    return take
+
+
+@pytest.fixture
+def monkeypatch_check(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Make Hexem's check of orders fail, as a game with a fault would."""
+    from pbem.games import hexem
+
+    def broken(state: object, seat: str | None, orders: list[object]) -> object:
+        del state, seat
+        return 1 // 0 if orders else ((), ())
+
+    return lambda: monkeypatch.setattr(hexem, "check", broken)

@@ -1,0 +1,219 @@
+"""A turn at its deadline: run once, in one transaction, with the sheets that count."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from sqlalchemy import Engine, func, select
+
+from pbem import store, turns
+from pbem.store import Entry, Letter, Match, Turn
+from tests.conftest import BOARD, NOW, Post, begin, mail
+
+# Sunday 20:00 in Berlin, in winter.
+DEADLINE = datetime(2026, 12, 6, 19, 0, tzinfo=UTC)
+AFTER = DEADLINE + timedelta(minutes=1)
+
+
+def _match(engine: Engine, name: str = "hexem1") -> Match:
+    with store.reading(engine) as session:
+        row = store.match_named(session, name)
+        assert row is not None
+        return row
+
+
+def _state(engine: Engine, number: int) -> dict[str, object]:
+    with store.reading(engine) as session:
+        row = store.match_named(session, "hexem1")
+        assert row is not None
+        turn = store.turn_of(session, row, number)
+        assert turn is not None
+        return turn.state
+
+
+def test_a_new_match_has_a_state_a_deadline_and_a_welcome_a_seat(
+    match: str, engine: Engine
+) -> None:
+    row = _match(engine)
+    assert (row.status, row.phase, row.turn, row.deadline) == ("running", "countries", 0, DEADLINE)
+    with store.reading(engine) as session:
+        letters = session.scalars(select(Letter).order_by(Letter.id)).all()
+        assert [(one.kind, one.recipient) for one in letters] == [
+            ("welcome", "ann@example.org"),
+            ("welcome", "bob@example.org"),
+        ]
+
+
+def test_nothing_runs_before_the_deadline(match: str, engine: Engine) -> None:
+    assert turns.run_due(engine, DEADLINE - timedelta(seconds=1), NOW) == []
+    assert _match(engine).turn == 0
+
+
+def test_a_turn_runs_at_its_deadline_with_the_newest_sheets(
+    match: str, engine: Engine, post: Post
+) -> None:
+    post(mail("BID x 2", number=1))
+    post(mail("BID y 2", number=2, sender="bob@example.org"))
+    post(mail("BID x 3", number=3), NOW + timedelta(hours=2))
+    assert turns.run_due(engine, AFTER, AFTER) == [turns.Ran("hexem1", "ran")]
+    row = _match(engine)
+    assert (row.turn, row.phase) == (1, "muster")
+    assert row.deadline == DEADLINE + timedelta(days=7)
+    hexes = _state(engine, 1)["hexes"]
+    assert isinstance(hexes, dict)
+    assert sum(one["armies"] for one in hexes.values() if one["owner"] == "Ann") == 9 - 3
+    with store.reading(engine) as session:
+        kept = session.scalars(select(Turn.orders).where(Turn.number == 1)).one()
+        assert {seat: text.strip() for seat, text in kept.items()} == {
+            "Ann": "BID x 3",
+            "Bob": "BID y 2",
+        }
+
+
+def test_a_turn_runs_once_however_often_it_is_asked_for(match: str, engine: Engine) -> None:
+    assert len(turns.run_due(engine, AFTER, AFTER)) == 1
+    assert turns.run_due(engine, AFTER, AFTER) == []
+    with store.reading(engine) as session:
+        reports = select(func.count()).where(Letter.kind == "report")
+        assert session.scalar(reports) == 2
+
+
+def test_the_same_seed_and_orders_give_the_same_match(engine: Engine, post: Post) -> None:
+    begin(engine, "hexem1", seed="one seed")
+    begin(engine, "hexem2", seed="one seed")
+    turns.run_due(engine, AFTER, AFTER)
+    with store.reading(engine) as session:
+        states = session.scalars(select(Turn.state).where(Turn.number == 1)).all()
+        assert states[0] == states[1]
+
+
+def test_who_sent_no_orders_is_in_the_history(match: str, engine: Engine, post: Post) -> None:
+    post(mail("BID x 2"))
+    turns.run_due(engine, AFTER, AFTER)
+    with store.reading(engine) as session:
+        missing = session.scalars(select(Entry.who).where(Entry.what == "no orders")).all()
+        assert missing == ["Bob"]
+
+
+def test_brake_a_mailbox_not_fetched_since_the_deadline_puts_the_turn_off(
+    match: str, engine: Engine
+) -> None:
+    for fetched in (None, DEADLINE - timedelta(seconds=1)):
+        (ran,) = turns.run_due(engine, AFTER, fetched)
+        assert ran.outcome == "put off"
+    assert _match(engine).turn == 0
+    assert turns.run_due(engine, AFTER, DEADLINE)[0].outcome == "ran"
+
+
+def test_brake_a_deadline_late_by_more_than_its_phase_waits_for_resume(
+    match: str, engine: Engine
+) -> None:
+    phase = DEADLINE - NOW
+    late = DEADLINE + phase + timedelta(seconds=1)
+    (ran,) = turns.run_due(engine, late, late)
+    assert ran.outcome == "put off"
+    assert "pbem resume hexem1" in ran.why
+    with store.writing(engine) as session:
+        row = store.match_named(session, "hexem1", lock=True)
+        assert row is not None
+        new = turns.resume(session, row, late)
+    assert new is not None
+    assert new > late
+    assert turns.run_due(engine, new, new)[0].outcome == "ran"
+
+
+def test_a_deadline_late_by_less_than_its_phase_runs(match: str, engine: Engine) -> None:
+    late = DEADLINE + (DEADLINE - NOW)
+    assert turns.run_due(engine, late, late)[0].outcome == "ran"
+
+
+def test_a_failing_turn_is_tried_three_times_then_held_and_others_go_on(
+    match: str, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pbem.games import hexem
+
+    begin(engine, "hexem2")
+    honest = hexem.adjudicate
+
+    def broken(state: object, orders: object, rng: object) -> object:
+        if len(failed) < 3:
+            failed.append(state)
+            raise ZeroDivisionError("in the rules")
+        return honest(state, orders, rng)
+
+    failed: list[object] = []
+    monkeypatch.setattr(hexem, "adjudicate", broken)
+    outcomes = [
+        [(ran.match, ran.outcome) for ran in turns.run_due(engine, AFTER, AFTER)],
+        [(ran.match, ran.outcome) for ran in turns.run_due(engine, AFTER, AFTER)],
+    ]
+    assert outcomes == [
+        [("hexem1", "failed"), ("hexem2", "failed")],
+        [("hexem1", "failed"), ("hexem2", "ran")],
+    ]
+    failed.clear()
+    failed.append(None)
+    assert turns.run_due(engine, AFTER, AFTER)[0].outcome == "held"
+    row = _match(engine)
+    assert (row.status, row.turn) == ("held", 0)
+    assert "in the rules" in row.why
+    assert turns.run_due(engine, AFTER, AFTER) == []
+
+
+def test_run_now_runs_before_the_deadline(match: str, engine: Engine) -> None:
+    ran = turns.run(
+        engine, "hexem1", NOW + timedelta(hours=1), NOW + timedelta(hours=1), early=True
+    )
+    assert ran == turns.Ran("hexem1", "ran")
+
+
+def test_the_last_turn_ends_the_match_and_each_seat_is_told(engine: Engine) -> None:
+    begin(engine, turns=1)
+    turns.run_due(engine, AFTER, AFTER)
+    week = AFTER + timedelta(days=7)
+    turns.run_due(engine, week, week)
+    row = _match(engine)
+    assert (row.status, row.phase, row.deadline) == ("over", "over", None)
+    with store.reading(engine) as session:
+        kinds = session.scalars(select(Letter.kind).order_by(Letter.id)).all()
+        assert kinds == ["welcome"] * 2 + ["report"] * 2 + ["over"] * 2
+        over = session.scalars(select(Entry).where(Entry.what == "over")).one()
+        assert set(over.facts["winners"]) <= {"Ann", "Bob"}
+
+
+def test_a_preview_stores_nothing_but_that_somebody_looked(
+    match: str, engine: Engine, post: Post
+) -> None:
+    post(mail("BID x 2"))
+    with store.writing(engine) as session:
+        row = store.match_named(session, "hexem1")
+        assert row is not None
+        seen = turns.preview(session, row, NOW)
+    assert seen["state"]["phase"] == "muster"
+    assert _match(engine).turn == 0
+    with store.reading(engine) as session:
+        assert session.scalars(select(Entry.what).order_by(Entry.id.desc())).first() == "previewed"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"game": "chess"}, "no game is called 'chess'; there are: .*hexem"),
+        ({"zone": "Europe/Berlln"}, "no time zone is called 'Europe/Berlln'; did you mean"),
+        ({"schedules": ("weekly Funday",)}, "schedule 'weekly Funday'"),
+        ({"options": {"bord": "x"}}, "hexem has no option 'bord'; there are: board"),
+        ({"options": {"board": "x3 ?"}}, "option board"),
+        ({"options": {"board": BOARD, "turns": "many"}}, "option turns"),
+        ({"options": {"trust": "blind"}}, "option trust: 'blind' is none of"),
+        ({"match": "hexem1"}, "a match hexem1 is there already"),
+        ({"players": ()}, "seats"),
+    ],
+)
+def test_a_match_that_cannot_be_made_says_why_and_leaves_nothing(
+    match: str, engine: Engine, change: dict[str, object], message: str
+) -> None:
+    players = (turns.Player("Ann", ("a@example.org",)), turns.Player("Bob", ("b@example.org",)))
+    asked = {"game": "hexem", "match": "other", "players": players, "options": {}, **change}
+    with pytest.raises(ValueError, match=message), store.writing(engine) as session:
+        turns.begin(session, turns.Plan(**asked), NOW)  # type: ignore[arg-type]
+    with store.reading(engine) as session:
+        assert session.scalars(select(Match.name)).all() == ["hexem1"]
