@@ -67,6 +67,18 @@ def test_rule_2_the_lowest_sum_of_line_numbers_is_first(table, turn):
     assert done.refused == {"Ida": [1], "Petra": [3]}
 
 
+def test_rule_2_at_equal_sums_the_pair_with_the_earlier_seat_is_first(table, turn):
+    state = table(seats=("Ida", "Olle", "Petra", "Runa"))
+    done = turn(
+        state,
+        Ida="TRADE WITH Runa GIVE £1 GET NOTHING",
+        Runa="TRADE WITH Ida GIVE NOTHING GET £1",
+        Olle="TRADE WITH Petra GIVE £1 GET NOTHING",
+        Petra="TRADE WITH Olle GIVE NOTHING GET £1",
+    )
+    assert [facts["seats"] for facts in done.facts("trade")] == [["Ida", "Runa"], ["Olle", "Petra"]]
+
+
 def test_rule_2_each_line_is_used_once(table, turn):
     done = turn(
         table(hands={"Ida": "XXX"}),
