@@ -125,13 +125,7 @@ class ImapSource:
         raise _Unreadable(f"the connection broke twice as it was read: {why}", broken=True)
 
     def _read(self, client: Any, uid: int, validity: int) -> Arrived | None:
-        try:
-            facts = client.fetch([uid], ["RFC822.SIZE", "INTERNALDATE"])
-        except (IMAP4.abort, OSError):
-            raise
-        except Exception:
-            # The one of the two that a server may write so that nobody can read it is the date.
-            facts = client.fetch([uid], ["RFC822.SIZE"])
+        facts = client.fetch([uid], ["RFC822.SIZE", "INTERNALDATE"])
         if uid not in facts:
             log.info("%s: UID %d is gone", self.name, uid)
             return None
@@ -215,17 +209,18 @@ class ImapSource:
             return self._client
         server = self._settings.server
         secret = reveal(server.secret, self.name) if server.secret else ""
+        context = verified() if server.tls != "none" else None
         with self._asking("it can't be reached"):
             self._client = client = IMAPClient(
                 server.host,
                 server.port,
                 ssl=server.tls == "tls",
-                ssl_context=verified(),
+                ssl_context=context,
                 timeout=_PATIENCE,
             )
             client.normalise_times = False
             if server.tls == "starttls":
-                client.starttls(verified())
+                client.starttls(context)
             self._log_in(client, secret)
             selected = client.select_folder(self._settings.folder)
             self._target = None
@@ -274,6 +269,8 @@ class ImapSource:
         """Turn what goes wrong with the connection or a command into `Unreachable`."""
         try:
             yield
+        except Unreachable:
+            raise
         except IMAP4.readonly as error:
             self._drop()
             raise Unreachable(
@@ -283,7 +280,8 @@ class ImapSource:
         except OSError as error:
             self._drop()
             raise unreachable(self.name, error) from error
-        except IMAP4.error as error:
+        # Not only `IMAP4.error`: the library stumbles in many ways over replies of no known form.
+        except Exception as error:
             self._drop()
             raise Unreachable(f"{self.name}: {fault}: {plain(str(error))}") from error
 

@@ -1,11 +1,10 @@
 """How mailboxes and senders are reached: the tables `[[source]]` and `[sender]`, checked."""
 
-import difflib
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, NamedTuple, cast
 
 Tls = Literal["starttls", "tls", "none"]
 
@@ -29,8 +28,7 @@ class Secret:
     folder: Path = Path()
 
 
-@dataclass(frozen=True)
-class Server:
+class Server(NamedTuple):
     """A server and how to log in there; without a user nobody logs in."""
 
     host: str
@@ -40,15 +38,13 @@ class Server:
     secret: Secret | None = None
 
 
-@dataclass(frozen=True)
-class MaildirSettings:
+class MaildirSettings(NamedTuple):
     """A Maildir, as a mailbox or as a way out."""
 
     path: Path
 
 
-@dataclass(frozen=True)
-class ImapSettings:
+class ImapSettings(NamedTuple):
     """A folder on an IMAP server; what was taken in goes to `processed` (empty: stays there)."""
 
     server: Server
@@ -56,15 +52,13 @@ class ImapSettings:
     processed: str = "Processed"
 
 
-@dataclass(frozen=True)
-class SmtpSettings:
+class SmtpSettings(NamedTuple):
     """A server that takes letters over SMTP."""
 
     server: Server
 
 
-@dataclass(frozen=True)
-class SendmailSettings:
+class SendmailSettings(NamedTuple):
     """A command that takes letters as `sendmail` does, in words."""
 
     command: tuple[str, ...]
@@ -123,6 +117,8 @@ def _kind(table: Mapping[str, Any], where: str, kinds: tuple[str, ...]) -> str:
 def _only(table: Mapping[str, Any], where: str, known: tuple[str, ...]) -> None:
     for key in table:
         if key != "kind" and key not in known:
+            import difflib
+
             near = difflib.get_close_matches(key, known, 1)
             remedy = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known)}"
             raise ValueError(f"{where}: no key {key!r} belongs to this kind; {remedy}")
