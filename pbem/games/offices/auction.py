@@ -81,8 +81,7 @@ def _choosing(state: State, seat: str, answered: bool, passing: bool) -> Step:
                 return step
         if state.terms.live and not answered and has_choice(state, seat):
             return Step(state, (_question(state, seat),), open=True)
-    cause = "passed" if passing else "exhausted" if state.plan(seat).wishes else "no wish"
-    why = _why(seat, "10", cause)
+    why = _why(seat, "10", "passed" if passing else "exhausted")
     if seat in state.held:
         return _kept(state, seat, why)
     return _taken(state, seat, *last_resort(state, seat), why)
@@ -129,7 +128,8 @@ def _wish(state: State, seat: str, index: int, wish: Wish) -> Step | None:
     lapsed = state.vacated
     plans = state.plans
     if limit is None:
-        plans = {**plans, seat: plans[seat].without(index)}
+        left = plans[seat].without(index)
+        plans = {one: plan for one, plan in {**plans, seat: left}.items() if plan}
     challenge = Challenge(office.name, seat, office.holder, bid, limit, office.holder)
     offer = _event(
         "offers",

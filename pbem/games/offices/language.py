@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from pbem.orders import Grammar, Kind, Order, Rule, choose
 
@@ -58,7 +59,7 @@ class Gold(Order):
 
 
 # A number, or words that begin with a letter and don't run on like prose after a comma or stop.
-_OFFICE = r"\d{1,3}|(?=[^\s<]*[^\W\d_])[^\s<](?:(?:(?![,.] )[^<>]){0,98}?[^\s<>])?"
+_OFFICE = r"\d{1,3}|(?=[^\s<]*[^\W\d_])[^\s<](?:(?:(?![,.] )[^<>]){0,98}?[^\s<>])??"
 # The sign may stand alone before its number, and is then no dash between two words.
 _CHANGE = r"(?<!- )[+-]? ?\d{1,12}(?: gold)?"
 
@@ -74,7 +75,7 @@ GRAMMAR = Grammar(
             "STAY",
             Stay,
             "a wish: keep the office I hold",
-            chat=r"stay (?:safe|well|healthy|tuned|strong|cool|warm)\b.*",
+            chat=r"stay (?:safe|well|healthy|in touch|tuned|strong|cool|warm)\b.*",
         ),
         Rule(
             "DEFEND [<office>] UP TO <gold:int>",
@@ -127,7 +128,10 @@ def named(said: str, offices: Sequence[tuple[str, int]]) -> tuple[str | None, st
     return choose(said, [name for name, _ in offices], "office")
 
 
+@lru_cache(maxsize=256)
 def writable(name: str) -> bool:
     """Tell whether an office's name can stand in every order line and be read as that name."""
     wanted = (Take(name, 1), Defend(name, 1), Take(name))
-    return all(GRAMMAR.read(GRAMMAR.write(order)).orders == (order,) for order in wanted)
+    return not name.isdecimal() and all(
+        GRAMMAR.read(GRAMMAR.write(order)).orders == (order,) for order in wanted
+    )

@@ -184,9 +184,8 @@ def adjudicate(state: State, orders: Orders, rng: Random) -> Outcome:
 
 def run(state: State, orders: Mapping[str, Sequence[Order]], answering: str | None) -> Outcome:
     """Play the auction on with the plans sent; `answering` is the seat that had been asked."""
-    plans = {**state.plans}
-    for seat, sent in orders.items():
-        plans[seat] = plan_of(sent, plans.get(seat))
+    sent = {seat: plan_of(lines, state.plans.get(seat)) for seat, lines in orders.items()}
+    plans = {seat: plan for seat, plan in {**state.plans, **sent}.items() if plan}
     passing = any(isinstance(order, Pass) for order in orders.get(answering or "", ()))
     begun = () if answering else (Event("round", {"round": state.round}),)
     done = auction.play(replace(state, plans=plans), answering is not None, passing)

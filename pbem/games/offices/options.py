@@ -1,6 +1,6 @@
 """The options of the auction, each with the reader that validates what a game master gives."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pbem.game import Option, one_of, whole
@@ -111,7 +111,7 @@ def read_by_seat(given: Mapping[str, Any], seats: tuple[str, ...], option: str) 
 
 _READ_ROUNDS: Callable[[Any], int] = whole(1, 999)
 
-OPTIONS = (
+OPTIONS: Sequence[Option] = (
     Option(
         "offices",
         [{"name": name, "number": number} for number, name in enumerate(OFFICES, 1)],
