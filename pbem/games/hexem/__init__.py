@@ -1,7 +1,6 @@
 """Hexem, a minimalist war game by Tim Robinson: the functions of the protocol `pbem.game.Game`."""
 
 from pbem.games.hexem.bot import bot
-from pbem.games.hexem.generator import make_board
 from pbem.games.hexem.grammar import GRAMMAR, OPTIONS, check
 from pbem.games.hexem.report import page
 from pbem.games.hexem.rules import adjudicate, forecast, setup
@@ -21,7 +20,6 @@ __all__ = [
     "dump",
     "forecast",
     "load",
-    "make_board",
     "page",
     "setup",
     "view",

@@ -14,7 +14,7 @@ def letters(names: Sequence[str]) -> dict[str, str]:
     """Give each name a small letter of its own: the first of its letters that is free, else any."""
     given: dict[str, str] = {}
     # Names of one letter keep it, whatever longer ones begin with.
-    for name in sorted(names, key=lambda name: len(name) > 1):
+    for name in sorted(names, key=lambda name: typography.key(name) not in set(ascii_lowercase)):
         wanted = [letter for letter in typography.key(name) if letter in ascii_lowercase]
         free = [x for x in (*wanted, *ascii_lowercase, "?") if x not in given.values()]
         given[name] = free[0] if free else "?"

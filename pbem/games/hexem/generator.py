@@ -36,7 +36,7 @@ class _Plan(NamedTuple):
     lakes: Sequence[Point] = ()
 
 
-def make_board(countries: int, hexes: int, armies: int, seed: str) -> str:
+def make_board(countries: int, hexes: int = 12, armies: int = 3, seed: str = "1") -> str:
     """Make a board file: so many countries of so many hexes each, `armies` on every hex.
 
     Board and countries are connected, gaps lie among the hexes, and countries differ by at most

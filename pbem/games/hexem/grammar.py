@@ -33,11 +33,13 @@ GRAMMAR = Grammar(
             "BID <country> <armies:int>",
             Bid,
             "bid armies for a country; a country you don't name is bid 0",
+            chat=r"bid (?:you|them|him|her|us|farewell|welcome)\b[^0-9]*",
         ),
         Rule(
             "MUSTER <hex> [<hex> …]",
             Muster,
             "move all your armies from all neighbouring hexes into each hex, in this order",
+            chat=r"muster (?:up|enough|some|the (?:courage|strength|will))\b[^0-9]*",
         ),
     ),
     kinds={"hex": _HEX},
@@ -142,7 +144,7 @@ def read_share(value: object) -> float:
     return float(value)
 
 
-OPTIONS = (
+OPTIONS: Sequence[game.Option] = (
     game.Option(
         "board",
         None,

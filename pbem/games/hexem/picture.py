@@ -136,7 +136,7 @@ def _arrows(events: Iterable[Event], middles: dict[str, tuple[float, float]]) ->
     steps: dict[tuple[str, str], Any] = {}
     for event in events:
         if event.kind == "muster" and event.facts["result"] == "won":
-            for source in event.facts["from"]:
+            for source in event.facts["from"].split():
                 steps[source, event.facts["hex"]] = None
     return [_arrow(middles[source], middles[target]) for source, target in steps]
 

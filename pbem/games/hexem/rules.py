@@ -99,7 +99,8 @@ def _countries(state: State, orders: Orders, rng: Random) -> tuple[State, list[E
         open_countries.remove(country)
     if bidders:
         dealt = list(open_countries)
-        rng.shuffle(dealt)
+        if len(dealt) > 1:
+            rng.shuffle(dealt)
         for seat, country in zip(bidders, dealt, strict=False):
             dealt_from = open_countries if len(dealt) > 1 else []
             events.append(_given(seat, country, 0, dealt_from=dealt_from))
@@ -207,8 +208,8 @@ def _muster_all(
             owner, defenders, attackers = owners[at], armies[at], 0
             sources = []
             for neighbour in near[at]:
-                if owners[neighbour] == me and armies[neighbour]:
-                    attackers += armies[neighbour]
+                if owners[neighbour] == me and (arriving := armies[neighbour]):
+                    attackers += arriving
                     armies[neighbour] = 0
                     sources.append(labels[neighbour])
             if not attackers:
@@ -227,7 +228,8 @@ def _muster_all(
             facts = {
                 "seat": seat,
                 "hex": label,
-                "from": sources,
+                # One text, not a list: a dict of plain values costs the garbage collector nothing.
+                "from": " ".join(sources),
                 "armies": attackers,
                 "owner": seats[owner],
                 "defenders": defenders,

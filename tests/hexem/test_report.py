@@ -1,0 +1,240 @@
+"""What a reader is shown: the board in characters, the picture, and the words round them."""
+
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from pbem import game
+from pbem.game import Event
+from pbem.games import hexem
+from pbem.games.hexem import board
+from pbem.games.hexem.drawing import drawn, letters
+from pbem.games.hexem.picture import colour, ink
+from pbem.games.hexem.state import State
+from pbem.reports import picture
+from pbem.reports.templates import environment, render
+from tests.hexem.conftest import played, position
+
+NAMES = (
+    "Ann",
+    "Bob <b>",
+    "Анна",
+    "Dirk of the Long and Winding Name",
+    "Elsa",
+    "Finn",
+    "Gwen",
+    "Hu",
+)
+PARTS = ("headline.txt", "report.txt", "report.html", "form.txt", "picture.txt", "picture.svg")
+
+
+def rendered(part: str, state: State, seat: str | None, events: Sequence[Event] = ()) -> str:
+    """Render one of the game's templates as a letter would."""
+    context = {
+        "match": "hexem1",
+        "seat": seat,
+        "seats": state.seats,
+        "options": {"board": None, "turns": 9, "share": 0.5},
+        "view": hexem.view(state, seat),
+        "page": hexem.page(state, seat, events),
+        "events": events,
+        "turn": state.turn,
+    }
+    markup = part.endswith((".html", ".svg"))
+    return render(environment(None, "hexem", markup), f"hexem/{part}", context)
+
+
+def war(seats: int, turns: int = 7) -> list[tuple[State, Sequence[Event]]]:
+    """Return a match of scripted players, phase by phase."""
+    options = game.read_options(hexem.OPTIONS, {"turns": turns}, "hexem")
+    state = hexem.setup(NAMES[:seats], options, game.chance("war", 0, "setup"))
+    history: list[tuple[State, Sequence[Event]]] = [(state, ())]
+    for run in range(1, turns + 2):
+        texts: dict[str | None, str] = {
+            seat: hexem.bot(state, seat, Random(f"{seat} {run}")) for seat in hexem.waiting(state)
+        }
+        done = game.play(hexem, state, texts, "war", run)
+        state = done.state
+        history.append((state, done.events))
+    return history
+
+
+def test_the_board_in_characters() -> None:
+    state = position("A1=Ann3 A2=Bob12 A4=-7 B1=Ann1 B3=Bob10 C2=Cora4")
+    assert drawn(state, {"A2", "C2"}) == (
+        "  1   2   3   4\nA a3  b12*.   -7\nB   a1  .   b10\nC     c4*"
+    )
+
+
+def test_the_board_in_characters_while_countries_are_bid_for() -> None:
+    state = position("A1=-3/x A2=-3/yole A3=-2", "countries", 0, ("Ann", "Bob"))
+    assert drawn(state) == "  1   2   3\nA x3  y3  -2"
+
+
+def test_rows_beyond_z_and_boards_beyond_72_columns() -> None:
+    hexes = " ".join(f"{row}{column}=Ann5" for row in ("Z", "AA") for column in range(1, 40))
+    text = drawn(position(hexes))
+    assert max(map(len, text.splitlines())) <= 72
+    strips = [[line[:2] for line in strip.splitlines()] for strip in text.split("\n\n")]
+    assert strips == [["  ", "Z ", "AA"]] * 3
+    assert text.count("a5") == 78
+
+
+def test_a_packaged_board_fits_72_columns_with_stacks_of_hundreds() -> None:
+    for name in board.PACKAGED:
+        labels = board.read(board.packaged(name)).labels
+        text = drawn(position(" ".join(f"{label}=Ann999" for label in labels)), labels)
+        assert max(map(len, text.splitlines())) <= 72
+        assert "\n\n" not in text
+
+
+@pytest.mark.parametrize(
+    ("names", "given"),
+    [
+        (("Ann", "Bob"), "ab"),
+        (("Ann", "Anna", "Anne"), "ane"),
+        (("Åsa", "Анна", "山"), "abc"),
+        (("yole", "y"), "oy"),
+    ],
+)
+def test_every_name_has_a_letter_of_its_own(names: tuple[str, ...], given: str) -> None:
+    assert "".join(letters(names).values()) == given
+
+
+def test_standings_count_what_a_turn_brought_and_cost() -> None:
+    state = position("A1=Ann9 A2=Bob3 A3=Bob1 A4=Cora2")
+    done = played(state, Ann="MUSTER A2", Cora="MUSTER A3")
+    rows = hexem.page(done.state, "Bob", done.events)["standings"]
+    assert [(r["seat"], r["hexes"], r["hexes_change"]) for r in rows] == [
+        ("Ann", 2, 1),
+        ("Bob", 1, -1),
+        ("Cora", 1, 0),
+    ]
+    assert [(r["armies"], r["armies_change"]) for r in rows] == [(11, 2), (2, -2), (1, -1)]
+    assert [r["me"] for r in rows] == [False, True, False]
+
+
+def test_a_hex_changed_hands_only_if_its_owner_at_the_end_differs() -> None:
+    state = position("A1=Ann3 A2=Bob1 A3=Bob9 A9=Bob1")
+    done = played(state, Ann="MUSTER A2", Bob="MUSTER A2 A2")
+    assert [
+        fact["result"] for fact in hexem.page(done.state, None, done.events)["moves"][1]["steps"]
+    ]
+    assert hexem.page(done.state, None, done.events)["changed"] == []
+    assert hexem.page(*_after("A1=Ann3 A2=Bob1 A9=Bob1", "MUSTER A2"))["changed"] == ["A2"]
+
+
+def _after(hexes: str, text: str) -> tuple[State, str, Sequence[Event]]:
+    done = played(position(hexes), Ann=text)
+    return done.state, "Ann", done.events
+
+
+def test_the_front_names_the_strongest_neighbour_and_what_falls() -> None:
+    state = position("A1=Ann2 A2=Bob5 B1=Bob1 C9=Ann1 C10=-9 E1=Ann1")
+    assert hexem.page(state, "Ann", ())["front"]["hexes"] == [
+        {"hex": "A1", "armies": 2, "rival": "Bob", "strength": 6, "falls": True, "gather": 0}
+    ]
+    assert hexem.page(state, None, ())["front"]["hexes"] == []
+
+
+def test_the_chances_are_what_one_muster_takes() -> None:
+    state = position("A1=Ann6 A2=Bob2 B1=-3 A9=Ann6 A10=-2")
+    assert [row["hex"] for row in hexem.page(state, "Ann", ())["chances"]["hexes"]] == ["A2", "A10"]
+
+
+def test_a_long_way_among_own_hexes_is_told_in_one_sentence() -> None:
+    hexes = " ".join(f"A{at}=Ann1" for at in range(1, 9))
+    state, seat, events = _after(f"{hexes} A9=Bob2", "MUSTER A2 A3 A4 A5 A6 A7 A8 A9")
+    text = rendered("report.txt", state, seat, events)
+    assert "Musters 1 to 7 moved armies among own hexes: A2, A3" in text
+    assert "8. A9 taken from Bob: 8 armies from A8 beat 2." in text
+
+
+def test_an_endless_list_of_musters_is_cut() -> None:
+    state, _, events = _after("A1=Ann2 A2=Ann1 A4=Bob1 C1=Cora1", "MUSTER A4 A1 A1\n" * 300)
+    moves = hexem.page(state, "Ann", events)["moves"]
+    assert len(moves[0]["steps"]) == 1
+    assert moves[0]["steps"][0]["number"] == 900
+    assert len(moves[0]["steps"][0]["hexes"]) == 12
+
+
+def test_who_is_next_to_nobody_wins_by_the_sentence() -> None:
+    state, seat, events = _after("A1=Ann3 A2=-1 A3=Bob1 B1=Bob7", "MUSTER A2")
+    text = rendered("report.txt", state, seat, events)
+    assert "A2 taken from nobody: 3 armies from A1 beat 1." in text
+    assert "No musters: Bob." in text
+    assert "! A1 (1) faces 8 of Bob, enough to take it." in text
+
+
+@pytest.mark.parametrize("seats", [2, 4, 8])
+def test_every_part_renders_in_every_phase_for_every_reader(seats: int) -> None:
+    for state, events in war(seats):
+        for seat in (*state.seats[:2], None):
+            parts = {part: rendered(part, state, seat, events) for part in PARTS}
+            assert max(map(len, parts["report.txt"].splitlines())) <= 72
+            assert len(parts["headline.txt"].strip().splitlines()) == 1
+            assert "<b>" not in parts["report.html"] + parts["picture.svg"]
+            # The picture must be XML that any reader takes.
+            ElementTree.fromstring(parts["picture.svg"])
+            ElementTree.fromstring(f"<div>{parts['report.html'].replace('&nbsp;', ' ')}</div>")
+
+
+def test_the_order_form_as_sent_holds_no_order() -> None:
+    for state, _ in war(3):
+        form = rendered("form.txt", state, "Ann")
+        assert hexem.GRAMMAR.read(form).orders == ()
+        assert bool(form.strip()) == (state.phase != "over")
+
+
+def test_the_rules_fit_72_columns_and_name_every_order() -> None:
+    text = rendered("rules.txt", war(2)[0][0], None)
+    assert max(map(len, text.splitlines())) <= 72
+    for rule in hexem.GRAMMAR.rules:
+        assert rule.shown in text
+    for number in range(1, 6):
+        assert f"[{number}]" in text
+
+
+def test_a_forecast_is_told_in_words() -> None:
+    orders = hexem.GRAMMAR.read("MUSTER A2").orders
+    events = hexem.forecast(position("A1=Ann6 A2=Bob2"), "Ann", orders)
+    text = render(environment(None, "hexem", False), "hexem/forecast.txt", {"events": events})
+    assert text.splitlines() == [
+        "- A2 taken from Bob: 6 armies from A1 beat 2.",
+        "- Bob would have lost the last hex and be out of the game.",
+    ]
+
+
+def test_the_picture_is_drawn_with_a_hex_an_arrow_and_a_ring_for_each() -> None:
+    state, seat, events = _after("A1=Ann3 A2=Bob1 A9=Bob1 AB7=-123456", "MUSTER A2")
+    layout: dict[str, Any] = hexem.page(state, seat, events)["picture"]
+    assert [one["label"] for one in layout["hexes"]] == ["A1", "A2", "A9", "AB7"]
+    assert [bool(one["ring"]) for one in layout["hexes"]] == [False, True, False, False]
+    assert len(layout["arrows"]) == 1
+    png = picture(rendered("picture.svg", state, seat, events))
+    assert png.startswith(b"\x89PNG")
+
+
+def test_a_great_board_is_drawn_no_wider_than_mail_can_show() -> None:
+    state = position("A1=Ann1 A100=Bob1")
+    layout = hexem.page(state, None, ())["picture"]
+    assert layout["shown_width"] == 1200
+    assert layout["width"] > 4000
+
+
+def luminance(shade: str) -> float:
+    """Return the relative luminance of a colour (WCAG 2)."""
+    parts = [int(shade[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_numbers_are_legible_on_every_colour() -> None:
+    shades = [colour(at) for at in range(26)]
+    assert len(set(shades)) == 26
+    for shade in shades:
+        one, other = sorted((luminance(shade), luminance(ink(shade))))
+        assert (other + 0.05) / (one + 0.05) >= 4.5, shade
