@@ -104,7 +104,7 @@ def play(seats, options, seed, write):
     return turns
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.integers(2, 6), st.integers(0, 2**32), st.sampled_from(["open", "secret"]))
 def test_a_match_by_chance_keeps_money_and_letters_and_ends(seats, seed, hidden):
     def write(state, number):

@@ -175,7 +175,7 @@ class Marked(Trade):
         return self is other
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(lines, st.integers(0, 2**32))
 def test_rule_2_settling_is_as_if_all_were_looked_at_anew(drawn, seed):
     rng = Random(seed)

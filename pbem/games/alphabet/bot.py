@@ -18,7 +18,7 @@ def bot(state: State, seat: str, rng: Random) -> str:
     hand, sheet = state.hands[seat], list[Order]()
     if swap:
         sheet.append(swap)
-        hand = words.without(hand, swap.goods.letters)
+        hand = words.with_letters(words.without(hand, swap.goods.letters), swap.price.letters)
     formed = formable(hand, _open_words(state, seat))
     if formed:
         sheet.append(Claim(tuple(formed)))
@@ -27,8 +27,9 @@ def bot(state: State, seat: str, rng: Random) -> str:
         wanted = [word for word in _open_words(state, seat) if word not in formed]
         useless = [letter for letter in hand if not any(letter in word for word in wanted)]
         if useless and rng.random() < 0.5:
-            sheet.append(Pot(rng.choice(useless)))
-            hand = words.without(hand, sheet[-1].letter) if isinstance(sheet[-1], Pot) else hand
+            letter = rng.choice(useless)
+            sheet.append(Pot(letter))
+            hand = words.without(hand, letter)
         sheet.extend(_bids(state, seat, hand, wanted, rng))
     return "\n".join(map(GRAMMAR.write, sheet))
 
