@@ -180,9 +180,10 @@ def _inner(value: Any) -> str:
 
 def _roots(folder: Path | None, game: str | None) -> list[Path]:
     """List the folders that exist, in the order they are looked in."""
+    # In a wheel the templates stand inside the package, in the source tree beside it.
+    inside, beside = _HERE / "templates", _HERE.parent / "templates"
     roots = [folder] if folder else []
-    # In the source tree the templates stand beside the package, in a wheel inside it.
-    roots += [_HERE.parent / "templates", _HERE / "templates"]
+    roots.append(inside if inside.is_dir() else beside)
     for point in entry_points(group="pbem.games", name=game) if game else ():
         spec = find_spec(point.module)
         package = spec and (spec.name if spec.submodule_search_locations else spec.parent)

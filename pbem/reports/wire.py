@@ -169,7 +169,7 @@ def _leaf(kind: str, content: bytes, *more: str) -> bytes:
 def _coded(content: bytes, text: bool) -> tuple[str, bytes]:
     if text:
         short = all(len(line) <= 78 for line in content.split(_CRLF))
-        if short and content.isascii() and b" \r\n" not in content:
+        if short and content.isascii():
             return "7bit", content
         printable = b2a_qp(content, istext=True)
         if len(printable) < len(content) * 4 // 3:

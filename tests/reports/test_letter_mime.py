@@ -103,6 +103,7 @@ def test_any_text_survives_the_wire(text: str) -> None:
     assert raw.endswith(b"\r\n")
     assert not any(b"\r" in line or b"\n" in line for line in lines)
     assert max(map(len, lines)) <= 78
+    assert b"=0D=0A" not in raw
     leaves = [part for part in email.message_from_bytes(raw).walk() if not part.is_multipart()]
     assert [content(part).decode() for part in leaves] == [text.replace("\n", "\r\n")] * 2
 
@@ -127,8 +128,16 @@ def test_no_header_takes_a_line_from_data() -> None:
     )
     assert message.keys() == [name for name in HEADERS if name != "In-Reply-To"]
     assert message["References"] == "<good@example.org>"
+    shown = [decoded(value) for value in message.values()]
+    assert not any(re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028]", one) for one in shown)
     assert decoded(message["Subject"]).startswith("Eve Bcc: mallory@example.org <b>body</b> X: y")
     assert message["To"].endswith("<ann@example.orgBccmallory@example.org>")
+
+
+def test_a_header_is_folded_even_in_the_middle_of_a_word() -> None:
+    raw = mime(replace(WORDS, subject="x" * 200), replace(ENVELOPE, recipient=("y" * 200, "a@b.c")))
+    assert max(map(len, raw.split(b"\r\n"))) <= 78
+    assert decoded(email.message_from_bytes(raw)["Subject"]) == "x" * 200
 
 
 @given(st.text(max_size=300), st.text(max_size=300))

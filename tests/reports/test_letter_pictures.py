@@ -66,6 +66,9 @@ def test_letters_show_the_games_picture_with_its_words(
     assert image.attributes["width"] == "300"
     assert words("report", facts | {"seat": "Bob"}, tmp_path).pictures[0].cid != made.cid
     assert words("receipt", facts, tmp_path).pictures == ()
+    (tmp_path / "report").mkdir()
+    (tmp_path / "report" / "body.html").write_text("{{ drawn().cid }} {{ drawn().cid }}")
+    assert len(words("report", facts, tmp_path).pictures) == 1
 
 
 def test_the_fonts_licence_comes_with_them() -> None:

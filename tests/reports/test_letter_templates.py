@@ -55,6 +55,7 @@ def test_game_of_another_package_brings_its_templates(
         ("fencing/report.html", "\n\n{{ view.x.y }}", r"fencing/report\.html, line 3: .*'x'"),
         ("fencing/form.txt", "{{ 1 / 0 }}", r"fencing/form\.txt, line 1: ZeroDivisionError"),
         ("report/body.txt", "\n{% include 'gone.txt' %}", r"body\.txt, line 2: .*gone\.txt"),
+        ("report/body.txt", "{% include ['go.txt', 'gone.txt'] %}", r"body\.txt, line 1: .*gone"),
         ("report/body.txt", "{% extends 'gone.txt' %}", r"body\.txt, line 1: .*gone\.txt"),
         ("fencing/report.txt", "{{ seat | shout }}", r"report\.txt, line 1: No filter named"),
         ("fencing/picture.svg", "<svg", r"fencing/picture\.svg can't be drawn"),
