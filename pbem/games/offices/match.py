@@ -133,7 +133,9 @@ def _whole(state: State, seat: str, order: Order) -> Order | str:
             return order
         known = [(office.name, office.number) for office in state.offices]
         name, problem = named(order.office, known)
-        return replace(order, office=name) if name else problem
+        if name is None:
+            return problem
+        return order if name == order.office else replace(order, office=name)
     if isinstance(order, Good):
         allowed = state.terms.colours(seat)
         colour, problem = choose(order.colour, COLOURS, "colour")
