@@ -2,8 +2,8 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache, partial
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
@@ -46,11 +46,11 @@ def environment(folder: Path | None, game: str | None, markup: bool) -> "Environ
     `templates` of the package that brings the game. In markup every value is escaped, also where
     it comes by a text template that an HTML one includes or imports.
     """
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
     from markupsafe import escape
 
     made = Environment(
-        loader=FileSystemLoader([str(root) for root in _roots(folder, game)]),
+        loader=FunctionLoader(partial(_source, _roots(folder, game))),
         undefined=StrictUndefined,
         autoescape=markup,
         trim_blocks=True,
@@ -176,6 +176,23 @@ def _plain(value: Any) -> str:
 
 def _inner(value: Any) -> str:
     return f"({said(value)})" if isinstance(value, Mapping | list | tuple) else said(value)
+
+
+def _source(roots: Sequence[Path], name: str) -> tuple[str, str, Callable[[], bool]] | None:
+    """Read a template, with its path and what tells whether it is still the one to use.
+
+    A daemon runs for months: a template changed, or laid into a folder that comes before, is used.
+    """
+    path = _first(roots, name)
+    if path is None:
+        return None
+    read = path.stat().st_mtime_ns
+    text = path.read_text("utf-8")
+    return text, str(path), lambda: _first(roots, name) == path and path.stat().st_mtime_ns == read
+
+
+def _first(roots: Sequence[Path], name: str) -> Path | None:
+    return next((path for root in roots if (path := root / name).is_file()), None)
 
 
 def _roots(folder: Path | None, game: str | None) -> list[Path]:

@@ -1,5 +1,6 @@
 """Where templates are found, what a broken one is called, the filters, and the colours."""
 
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,17 @@ def test_game_masters_folder_is_looked_in_first(facts: Facts, tmp_path: Path) ->
     assert "<pre" in (letter.html or "")
     assert "1 hits" in (letter.html or "")
     assert words("report", facts).subject == "[fence1] Turn 3: 1 thing happened"
+
+
+def test_a_running_program_uses_templates_changed_or_added(facts: Facts, tmp_path: Path) -> None:
+    assert words("report", facts, tmp_path).subject == "[fence1] Turn 3: 1 thing happened"
+    put(tmp_path, "report/subject.txt", "one")
+    assert words("report", facts, tmp_path).subject == "one"
+    put(tmp_path, "report/subject.txt", "two")
+    os.utime(tmp_path / "report" / "subject.txt", ns=(1, 1))
+    assert words("report", facts, tmp_path).subject == "two"
+    (tmp_path / "report" / "subject.txt").unlink()
+    assert words("report", facts, tmp_path).subject == "[fence1] Turn 3: 1 thing happened"
 
 
 def test_game_of_another_package_brings_its_templates(
