@@ -111,6 +111,8 @@ _PIECE = re.compile(r"<(\w+)(?::(\w+))?>|(\[)|(\])|([^\s<>\[\]]+)")
 # Between a word and a slot: a blank, a colon, an equals sign, or a free-standing dash.
 _BEFORE_SLOT = r"(?: ?[:=] ?| -{1,3} | )"
 _BEFORE_WORD = r"[,;:]? "
+_SEPARATED = re.compile(r"[ :=,]")
+_LONGEST_VERB = 14
 _PROSE = re.compile(r"([^\W\d_]+)[,.] ([^\W\d_]+)")
 
 
@@ -152,9 +154,17 @@ class Grammar:
         """Read the order lines of a text, a player's or (with `gm`) the game master's.
 
         With `packaged`, no match says which names exist: a name counts where it is a packaged one,
-        or where its slot has none and it doesn't read like running prose.
+        or where its slot has none and it doesn't read like running prose. Reading stops where
+        more than `MOST_LINES` orders and problems have been found: no sheet is that long.
         """
-        return Reading(tuple(self._lines(text, gm, packaged)))
+        lines: list[Line] = []
+        found = 0
+        for line in self._lines(text, gm, packaged):
+            lines.append(line)
+            found += bool(line.order or line.problem)
+            if found > MOST_LINES:
+                break
+        return Reading(tuple(lines))
 
     def write(self, order: Order) -> str:
         """Write an order as its usage line has it, its slots filled in."""
@@ -183,6 +193,28 @@ class Grammar:
         for rule in self.rules:
             found[rule.verb] = (*found.get(rule.verb, ()), self._shape(rule))
         return found
+
+    @cached_property
+    def _slips(self) -> Mapping[str, tuple[str, ...]]:
+        """The verbs by every word that is left of them when a letter or two are dropped.
+
+        Words a slip apart leave a common one: so few verbs need a close look, line after line.
+        """
+        found: dict[str, tuple[str, ...]] = {}
+        for verb in self.verbs:
+            for left in typography.thinned(verb):
+                found[left] = (*found.get(left, ()), verb)
+        return found
+
+    @cached_property
+    def _lone(self) -> tuple[re.Pattern[str], Sequence[_Shape]] | None:
+        """What a line of nothing but `lone` slots looks like, and the rules it may be meant for."""
+        kind = self.kinds[self.lone] if self.lone else None
+        if kind is None:
+            return None
+        row = f"(?:{kind.pattern})(?:[ ,]+(?:{kind.pattern}))*"
+        shapes = [s for of in self.verbs.values() for s in of if kind in s.slots.values()]
+        return re.compile(row, re.IGNORECASE), shapes
 
     @cached_property
     def _by_class(self) -> Mapping[Any, _Shape]:
@@ -303,7 +335,7 @@ class Grammar:
 
     def _verb(self, line: str) -> str | None:
         """Return the verb a line begins with, in Latin letters where they only look so."""
-        word = re.split(r"[ :=,]", line, maxsplit=1)[0].upper()
+        word = _SEPARATED.split(line, 1)[0].upper()
         if word in self.verbs:
             return word
         twin = typography.look_alike(word)
@@ -373,7 +405,7 @@ class Grammar:
             return _MISFIT
         if packaged and name in self.packaged:
             names = self.packaged[name]()
-            if not all(choose(item, names, name)[0] for item in items):
+            if not all(len(_meant(item, names)) == 1 for item in items):
                 return _MISFIT
         try:
             values = [kind.read(item) for item in items]
@@ -385,22 +417,22 @@ class Grammar:
         """Part chat from an order gone wrong: a verb misspelt, or a lone label."""
         word, _, rest = line.partition(" ")
         word = typography.look_alike(word.rstrip(":")).upper()
-        if len(word) >= 3 and word.isalpha():
-            for verb, shapes in self.verbs.items():
+        if 3 <= len(word) <= _LONGEST_VERB and word.isalpha():
+            alike = {
+                verb for left in typography.thinned(word) for verb in self._slips.get(left, ())
+            }
+            for verb in sorted(alike):
                 if typography.near(word, verb) and any(
                     shape.rule.gm == gm
                     and self._fit(shape, f"{verb} {rest}".strip(), False) is not None
-                    for shape in shapes
+                    for shape in self.verbs[verb]
                 ):
                     return _refused(number, line, f"not understood; did you mean {verb} {rest}?")
-        lone = self.kinds[self.lone] if self.lone else None
-        if lone and re.fullmatch(f"(?:{lone.pattern})(?:[ ,]+(?:{lone.pattern}))*", line, re.I):
-            for verb, shapes in self.verbs.items():
-                if any(
-                    lone in shape.slots.values() and self._fit(shape, f"{verb} {line}", True)
-                    for shape in shapes
-                ):
-                    return _refused(number, line, f"not understood; did you mean {verb} {line}?")
+        if self._lone and self._lone[0].fullmatch(line):
+            for shape in self._lone[1]:
+                if self._fit(shape, f"{shape.rule.verb} {line}", True):
+                    hint = f"did you mean {shape.rule.verb} {line}?"
+                    return _refused(number, line, f"not understood; {hint}")
         return Line(number, line)
 
 
@@ -425,20 +457,25 @@ def choose(said: str, names: Collection[str], what: str) -> tuple[str | None, st
     Case and accents don't matter. A whole name beats a prefix; a prefix has three letters or more
     and fits one name only. A near miss is asked back, never taken.
     """
-    wanted = typography.key(said)
-    keys = {name: typography.key(name) for name in names}
-    whole = [name for name, key in keys.items() if key == wanted]
-    if len(whole) == 1:
-        return whole[0], ""
-    begun = [name for name, key in keys.items() if len(wanted) >= 3 and key.startswith(wanted)]
-    if len(begun) == 1 and not whole:
-        return begun[0], ""
-    if whole or begun:
-        both = " or ".join((whole or begun)[:4])
+    meant = _meant(said, names)
+    if len(meant) == 1:
+        return meant[0], ""
+    if meant:
+        both = " or ".join(meant[:4])
         return None, f"{said} may be {both}: write more of the name"
-    close = [name for name, key in keys.items() if typography.near(wanted, key)]
+    wanted = typography.key(said)
+    close = [name for name in names if typography.near(wanted, typography.key(name))]
     if close:
         return None, f"no {what} is called {said}; did you mean {' or '.join(close[:3])}?"
     if 0 < len(names) <= 12:
         return None, f"no {what} is called {said}; there are: {', '.join(names)}"
     return None, f"no {what} is called {said}"
+
+
+def _meant(said: str, names: Collection[str]) -> list[str]:
+    """Return the names that what was said may mean: the whole ones, else those it begins."""
+    wanted = typography.key(said)
+    whole = [name for name in names if typography.key(name) == wanted]
+    if whole or len(wanted) < 3:
+        return whole
+    return [name for name in names if typography.key(name).startswith(wanted)]

@@ -5,6 +5,7 @@ All functions are pure, take and return `str`, and need time linear in their inp
 
 import re
 import unicodedata
+from functools import lru_cache
 
 # Typography that has a twin in ASCII; no-break and other odd blanks are blanks.
 _TWINS = (
@@ -86,6 +87,7 @@ def odd_letters(line: str) -> str:
     return ", ".join(f"{c} ({unicodedata.name(c).split()[0]})" for c in odd)
 
 
+@lru_cache(maxsize=4096)
 def key(name: str) -> str:
     """Return a name as it is compared: no case, no accents, dashes and dots as blanks."""
     if not name.isascii():
@@ -114,3 +116,14 @@ def near(one: str, other: str) -> bool:
     """Tell whether two words differ by a slip: one letter, or two where they are long."""
     slips = 1 if min(len(one), len(other)) < 5 else 2
     return abs(len(one) - len(other)) <= slips and 0 < distance(one, other) <= slips
+
+
+@lru_cache(maxsize=4096)
+def thinned(word: str) -> frozenset[str]:
+    """Return what is left of a word when none, one or two of its letters are dropped.
+
+    Two words that are `near` have one of these in common.
+    """
+    less = {word[:i] + word[i + 1 :] for i in range(len(word))}
+    lesser = (one[:i] + one[i + 1 :] for one in less for i in range(len(one)))
+    return frozenset({word, *less, *lesser})

@@ -11,22 +11,22 @@ MOST_TAGS = 60_000
 MOST_DEPTH = 500
 
 
-def _words(said: str) -> list[str]:
-    return said.split()
+def _words(rows: str) -> frozenset[str]:
+    return frozenset(rows.split())
 
 
-_SKIPPED = frozenset(
-    _words(
-        "head style script title template object svg math select textarea button iframe audio video "
-        "noframes noembed del s strike xml"
-    )
+_SKIPPED = _words(
+    """
+    head style script title template object svg math select textarea button iframe audio video
+    noframes noembed del s strike xml
+    """
 )
-_BLOCKS = frozenset(
-    _words(
-        "p div br li ul ol dl dt dd tr table tbody thead tfoot caption blockquote pre hr h1 h2 h3 h4 "
-        "h5 h6 article section header footer main aside address center form fieldset legend figure "
-        "figcaption details summary body html"
-    )
+_BLOCKS = _words(
+    """
+    p div br li ul ol dl dt dd tr table tbody thead tfoot caption blockquote pre hr h1 h2 h3 h4 h5
+    h6 article section header footer main aside address center form fieldset legend figure
+    figcaption details summary body html
+    """
 )
 _BLANKS = re.compile(r"[ \t\r\n\f]+")
 _HIDDEN = (
@@ -47,8 +47,8 @@ _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9:]*)([^>]*)")
 _VALUE = re.compile(r"\"[^\"]*\"|'[^']*'")
 _SEPARATOR = re.compile(r"[\s/]")
 # Elements that end by themselves, or have no content.
-_SHALLOW = frozenset(
-    _words("p li dt dd td th tr tbody thead option br hr img input meta link col area base wbr")
+_SHALLOW = _words(
+    "p li dt dd td th tr tbody thead option br hr img input meta link col area base wbr"
 )
 _LEADING_TAG = re.compile(r"\s*<(?:!doctype html|html|head|body|div|p|br|table|span|meta)\b", re.I)
 

@@ -21,14 +21,15 @@ _HEAD = 64_000
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A mail as read. Texts are decoded, free of control characters, with `\\n` as line end.
+    """A mail as read. Texts are decoded, free of control characters, with `\n` as line end.
 
     `sender` is the address in From, `""` unless there is exactly one; `senders` are all. `to`
-    begins with the recipient of the envelope. `tag` is the match it names (`tags`, where it is
-    addressed to more than one). `text` is the writer's own words, `quoted` what was cut.
-    `auto_reply` tells whether an automatic answer may be sent, as far as its form says. `results`
-    are the Authentication-Results fields, topmost first. `digest` is the SHA-256 of what
-    it says, the same for two copies that came by different ways.
+    begins with the recipient of the envelope. `references` are the ids in In-Reply-To, then those
+    in References. `tag` is the match it names, `tags` all that it is addressed to. `text` is the
+    writer's own words, `quoted` what was cut. `auto_reply` tells whether an automatic answer may
+    be sent, as far as its form says. `results` are the Authentication-Results fields, topmost
+    first. `digest` is the SHA-256 of what it says, the same for two copies that came by
+    different ways.
     """
 
     sender: str
@@ -36,7 +37,6 @@ class Letter:
     name: str
     to: tuple[str, ...]
     message_id: str
-    in_reply_to: tuple[str, ...]
     references: tuple[str, ...]
     subject: str
     tag: str | None
@@ -121,8 +121,7 @@ def _read(
         name=people[0][0] if people else "",
         to=tuple(dict.fromkeys(filter(None, to))),
         message_id=_message_id(head),
-        in_reply_to=fields.ids(head.get("in-reply-to", [])),
-        references=fields.ids(head.get("references", [])),
+        references=fields.ids([*head.get("in-reply-to", []), *head.get("references", [])]),
         subject=subject,
         tag=tag,
         tags=tags,
