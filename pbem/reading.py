@@ -154,11 +154,12 @@ def _failed_check(letter: Letter, server: str) -> str:
     ours = [field for field in letter.results if _server(field) == server.casefold()]
     if not ours:
         return "only foreign servers vouch for its sender" if letter.results else ""
-    from authres import AuthenticationResultsHeader, AuthResError
+    # The package says nothing of its types.
+    import authres  # type: ignore[import-untyped]
 
     try:
-        header = AuthenticationResultsHeader.parse(f"Authentication-Results: {ours[0]}")
-    except (AuthResError, ValueError, IndexError):
+        header = authres.AuthenticationResultsHeader.parse(f"Authentication-Results: {ours[0]}")
+    except (authres.AuthResError, ValueError, IndexError):
         return "the result of its sender's authentication can't be read"
     domain = letter.sender.rpartition("@")[2].casefold()
     results = [
