@@ -118,6 +118,7 @@ def _gaps(
 ) -> set[Place]:
     """Choose the places that stay empty: lakes, and scattered gaps that leave the starts free."""
     gaps: set[Place] = set()
+    begun = {_place(start) for start in starts}
     size = max(0.6, radius * 0.3)
     for x, y in lakes:
         reach = math.ceil(size) + 1
@@ -128,13 +129,13 @@ def _gaps(
                 if math.hypot(px - x, py - y) <= size:
                     gaps.add((near, across))
         gaps.add((row, column))
-    kept = {_place(start) for start in starts}
-    kept |= {near for start in kept for near in board.around(*start)}
+    scattered: set[Place] = set()
     for x, y in starts:
         for _ in range(max(1, round(radius * radius / 8))):
             angle, far = rng.random() * 2 * math.pi, radius * math.sqrt(rng.uniform(0.2, 1.0))
-            gaps.add(_place((x + far * math.cos(angle), y + far * math.sin(angle))))
-    return gaps - kept
+            scattered.add(_place((x + far * math.cos(angle), y + far * math.sin(angle))))
+    beside = {near for start in begun for near in board.around(*start)}
+    return (gaps | (scattered - beside)) - begun
 
 
 def _turned(point: Point, turn: Point, radius: float) -> Point:
