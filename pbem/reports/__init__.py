@@ -13,7 +13,8 @@ reader has anything to decide: true), `notes` (sentences), `press` (each `by`, `
 What each kind takes besides:
 - `report`: `seats`, `turn`, `phase`, `view`, `page`, `events`, `options`; where there is a deadline
   `address` (the match's mail address) and `written` (now, ISO 8601), for the calendar.
-- `welcome`: what a report takes, and `players` (each `seat`, `person`), `seed_hash`.
+- `welcome`: what a report takes, and `players` (each `seat`, `person`), `seed_hash`. May be left
+  out: `takes_over` (whether the reader follows somebody else on the seat: false).
 - `over`: what a report takes, and `winners`, `seed_hash`, `seed` (`None` where it stays secret).
 - `receipt`: `outcome`, `number`, `lines` (each `number`, `text`, `understood` or `None`, `problem`
   or `None`), `sheet` (lines; `None`: unchanged), `answers` (`subject`, `date`, `message_id`,
@@ -22,6 +23,8 @@ What each kind takes besides:
 - `confirm`: `sender` (address), `answers` and `sheet`, as a receipt.
 - `deadline`: `why` (a sentence, or empty); `address`, `written` as a report. For one that moved.
 - `reminder`: what a report takes, for the order form.
+- `join`, `address`: nothing; they ask an address we don't know whether it's meant.
+- `press`: `press`.
 - `notice`: `about` (the subject), `sentences`, `remedies`.
 
 A game's own parts (`headline.txt`, `report.txt`, `report.html`, `form.txt`, `rules.txt`,

@@ -27,6 +27,7 @@ _LEFT_OUT: Mapping[str, Any] = {
     "forecast": None,
     "late": False,
     "why": "",
+    "takes_over": False,
     "token_line": "",
     "events": (),
     "game": None,

@@ -20,6 +20,7 @@ from pbem.reports.letters import LONGEST_SUBJECT
 from pbem.reports.templates import columns, printable
 
 KINDS = ["welcome", "report", "over", "receipt", "confirm", "deadline", "reminder", "notice"]
+KINDS += ["join", "address", "press"]
 EVERY_KIND = pytest.mark.parametrize("kind", KINDS)
 Facts = dict[str, Any]
 
@@ -150,6 +151,23 @@ def test_rules_are_the_games_own_and_stand_in_the_first_letter(
     assert "Fencing to 5 hits" in letter.text
     assert "Fencing to 5 hits" in shown(letter.html or "")
     assert rules("fencing", {}) == ""
+
+
+def test_who_takes_over_a_seat_is_told_so(facts: Facts) -> None:
+    letter = words("welcome", facts | {"takes_over": True})
+    assert letter.subject == "[fence1] You take over Ann in Fencing"
+    for body in (letter.text, shown(letter.html or "")):
+        assert "Welcome, Ann Archer. You take over Ann." in body
+        assert "begins" not in body
+
+
+@pytest.mark.parametrize("kind", ["confirm", "join", "address"])
+def test_letters_that_ask_say_how_to_answer(kind: str, facts: Facts) -> None:
+    letter = words(kind, facts)
+    assert letter.subject.startswith("[fence1] Please confirm: ")
+    for body in (letter.text, shown(letter.html or "")):
+        assert "answer this letter" in " ".join(body.split())
+        assert "HELP" not in body
 
 
 def test_answers_to_questions_are_sections_of_a_receipt(facts: Facts) -> None:
