@@ -8,12 +8,14 @@ import hmac
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.metadata import entry_points
 from random import Random
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from pbem import typography
 from pbem.orders import Grammar, Order, Problem
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
 
 Json = dict[str, Any]
 Orders = Mapping[str | None, Sequence[Order]]
@@ -101,20 +103,27 @@ class Game(Protocol):
         """Read what `dump` wrote, or a state by hand; raise `ValueError` naming the wrong part."""
 
 
+def _entries() -> "EntryPoints":
+    # It takes long to import, and a tick that finds nothing to do needs no game.
+    from importlib.metadata import entry_points
+
+    return entry_points(group="pbem.games")
+
+
 @cache
 def installed() -> Mapping[str, Game]:
     """Return the installed games by key, in the order of their keys (entry points `pbem.games`)."""
-    found = sorted(entry_points(group="pbem.games"), key=lambda point: point.name)
+    found = sorted(_entries(), key=lambda point: point.name)
     return {point.name: point.load() for point in found}
 
 
 def named(key: str) -> Game:
     """Return the game with that key; raise `ValueError` naming those there are."""
-    for point in entry_points(group="pbem.games"):
+    for point in _entries():
         if point.name == key:
             game: Game = point.load()
             return game
-    keys = ", ".join(sorted(point.name for point in entry_points(group="pbem.games")))
+    keys = ", ".join(sorted(point.name for point in _entries()))
     raise ValueError(f"no game is called {key!r}; there are: {keys}")
 
 

@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from sqlalchemy import Engine, func, select
 from sqlalchemy.exc import DBAPIError
@@ -18,9 +18,11 @@ from pbem import game as games
 from pbem import identity, store
 from pbem.config import Config
 from pbem.game import Game, Json
-from pbem.message import Letter, read
 from pbem.orders import MOST_LINES, Order, Problem, Reading
 from pbem.store import Address, Match, Message, Seat, Sheet, Turn
+
+if TYPE_CHECKING:
+    from pbem.message import Letter
 
 # Receipts to one address in a day; beyond them the orders count, and nothing is answered.
 MOST_RECEIPTS = 20
@@ -79,6 +81,9 @@ def take(session: Session, config: Config, parcel: Parcel, now: datetime) -> Tak
 
     A message on which our own code fails is shunted with its traceback, and does nothing else.
     """
+    # Reading mail takes long to import, and most ticks find none.
+    from pbem.message import read
+
     is_head = parcel.size > len(parcel.raw)
     letter = read(
         parcel.raw,
@@ -123,14 +128,16 @@ def is_known(engine: Engine, source: str, key: str) -> bool:
         return session.scalar(query.limit(1)) is not None
 
 
-def _identity(letter: Letter, recipient: str) -> str:
+def _identity(letter: "Letter", recipient: str) -> str:
     """Return what makes a message the same one: Message-ID, content, and the plus address."""
     plus = recipient.partition("@")[0].partition("+")[2].lower()
     parts = "\n".join((letter.message_id, letter.digest, plus))
     return hashlib.sha256(parts.encode("utf-8", "replace")).hexdigest()
 
 
-def _handle(session: Session, config: Config, row: Message, letter: Letter, now: datetime) -> Taken:
+def _handle(
+    session: Session, config: Config, row: Message, letter: "Letter", now: datetime
+) -> Taken:
     if letter.kind not in ("mail", "refused"):
         return Taken(_STATUS.get(letter.kind, "ignored"), letter.why)
     whose = _whose(session, letter)
@@ -161,7 +168,7 @@ def _handle(session: Session, config: Config, row: Message, letter: Letter, now:
     return _file(session, row, letter, seat, now)
 
 
-def _whose(session: Session, letter: Letter) -> Whose:
+def _whose(session: Session, letter: "Letter") -> Whose:
     """Find the seat a mail is for, and whether it may speak for it (`mail.md`, Whose is it)."""
     sender = identity.folded(letter.sender)
     if not sender:
@@ -209,7 +216,7 @@ def _proven(session: Session, claim: identity.Claim, known: Sequence[Seat]) -> S
     return found
 
 
-def _confirmed(session: Session, letter: Letter, seat: Seat) -> Message | None:
+def _confirmed(session: Session, letter: "Letter", seat: Seat) -> Message | None:
     """Return the held message that a mail confirms, being a reply to our question about it."""
     for reference in letter.references:
         number = identity.letter_number(reference)
@@ -223,6 +230,8 @@ def _confirmed(session: Session, letter: Letter, seat: Seat) -> Message | None:
 
 def _confirm(session: Session, config: Config, held: Message, seat: Seat, now: datetime) -> Taken:
     """Take a held message as the seat's, as of its receipt; its sender's address is added."""
+    from pbem.message import read
+
     letter = read(held.raw, recipient=held.recipient, size_limit=config.mail.size_limit)
     sender = identity.folded(letter.sender)
     if all(address.folded != sender for address in seat.addresses):
@@ -233,12 +242,12 @@ def _confirm(session: Session, config: Config, held: Message, seat: Seat, now: d
     return taken
 
 
-def _orders_in(match: Match, letter: Letter) -> list[str]:
+def _orders_in(match: Match, letter: "Letter") -> list[str]:
     grammar = games.named(match.game).GRAMMAR
     return [grammar.write(order) for order in grammar.read(letter.text).orders[:MOST_LINES]]
 
 
-def _file(session: Session, row: Message, letter: Letter, seat: Seat, now: datetime) -> Taken:
+def _file(session: Session, row: Message, letter: "Letter", seat: Seat, now: datetime) -> Taken:
     """Read a seat's mail for orders, file them as its sheet, and queue the receipt."""
     match = seat.match
     game = games.named(match.game)
@@ -343,7 +352,7 @@ def _echo(
     ]
 
 
-def _nothing_found(letter: Letter) -> str:
+def _nothing_found(letter: "Letter") -> str:
     if letter.quoted:
         return "your own words hold no order; what they quote is not taken for orders"
     return "your mail holds no order"
@@ -361,7 +370,7 @@ def _plain_receipt(why: str) -> Json:
 
 
 def _answer(
-    session: Session, row: Message, letter: Letter, seat: Seat, now: datetime, receipt: Json
+    session: Session, row: Message, letter: "Letter", seat: Seat, now: datetime, receipt: Json
 ) -> None:
     """Queue a receipt, unless the mail wants none or its player had enough of them today."""
     if not letter.auto_reply:
@@ -377,7 +386,7 @@ def _answer(
     store.queue(session, "receipt", facts, now, seat=seat, answers=row)
 
 
-def _answers(row: Message, letter: Letter) -> Json:
+def _answers(row: Message, letter: "Letter") -> Json:
     return {
         "subject": letter.subject,
         "date": letter.date,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from sqlalchemy import Engine, func, select
@@ -14,8 +14,10 @@ from pbem import identity, schedule, store
 from pbem.config import Config
 from pbem.game import Event, Game
 from pbem.post import Accepted, Refused, Sender
-from pbem.reports import Envelope, TemplateFault, mime, words
 from pbem.store import Letter, Match, Message, Seat, Turn
+
+if TYPE_CHECKING:
+    from pbem.reports import Envelope
 
 # When a letter that could not be delivered is tried again: after so many minutes, then hourly.
 RETRIES = (1, 5, 15, 60)
@@ -67,6 +69,9 @@ def _queue(engine: Engine, config: Config, now: datetime) -> Iterator[int]:
 def _send_one(
     engine: Engine, config: Config, sender: Sender, number: int, now: datetime, result: Sent
 ) -> None:
+    # Words and pictures take long to import, and most ticks send nothing.
+    from pbem.reports import TemplateFault
+
     with store.reading(engine) as session:
         letter = session.get_one(Letter, number)
         useless = _outlived(session, letter, now)
@@ -150,6 +155,8 @@ def compose(session: Session, config: Config, letter: Letter, now: datetime) -> 
     The same letter gives the same bytes at every try, but for how far away the deadline is.
     Raise `TemplateFault` where a template is broken.
     """
+    from pbem.reports import mime, words
+
     seat = session.get(Seat, letter.seat_id) if letter.seat_id else None
     facts: dict[str, Any] = {"match": None, "game": None, "title": "pbem", "seat": None}
     if letter.match_id is not None:
@@ -284,7 +291,9 @@ def _token(match: Match, seat: Seat) -> str:
     return identity.token(match.name, seat.name, seat.key)
 
 
-def _envelope(session: Session, config: Config, letter: Letter) -> Envelope:
+def _envelope(session: Session, config: Config, letter: Letter) -> "Envelope":
+    from pbem.reports import Envelope
+
     mail = config.mail
     match = session.get(Match, letter.match_id) if letter.match_id else None
     seat = session.get(Seat, letter.seat_id) if letter.seat_id else None

@@ -327,9 +327,12 @@ def create(url: str) -> bool:
     Raise `StoreFault` for one that is newer, or can't be made there.
     """
     engine = connect(url)
-    version = stored_version(engine)
-    if version != HEAD:
-        migrate(engine)
+    try:
+        version = stored_version(engine)
+        if version != HEAD:
+            migrate(engine)
+    finally:
+        engine.dispose()
     return version is None
 
 

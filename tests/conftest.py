@@ -1,5 +1,6 @@
 """What many tests need: a set-up folder, a match in it, mails by its players."""
 
+import shutil
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,17 +18,24 @@ WEEK = timedelta(days=7)
 BOARD = "x3 x3 x3\n . . .\ny3 y3 y3\n"
 
 
+@pytest.fixture(scope="session")
+def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database as `pbem init` makes it, made once."""
+    path = tmp_path_factory.mktemp("empty") / "pbem.sqlite"
+    store.create(f"sqlite:///{path}")
+    return path
+
+
 @pytest.fixture
-def house(tmp_path: Path) -> Config:
+def house(tmp_path: Path, empty_database: Path) -> Config:
     """A folder as `pbem init` leaves it."""
     text = config.TEXT.replace("per_minute = 60", "per_minute = 1000")
     (tmp_path / "pbem.toml").write_text(text, "utf-8")
     for box in ("in", "out"):
         for part in ("cur", "new", "tmp"):
             (tmp_path / "mail" / box / part).mkdir(parents=True)
-    found = config.load(tmp_path / "pbem.toml")
-    store.create(found.database_url)
-    return found
+    shutil.copy(empty_database, tmp_path)
+    return config.load(tmp_path / "pbem.toml")
 
 
 @pytest.fixture

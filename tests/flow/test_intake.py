@@ -290,5 +290,5 @@ def test_receipts_tell_the_mail_they_answer(match: str, engine: Engine, post: Po
     post(mail("BID x 2", subject="[hexem1] orders at last"))
     answers = _letters(engine, "receipt")[0].facts["answers"]
     assert answers["subject"] == "[hexem1] orders at last"
-    assert answers["message_id"] == "<1@mail.example.org>"
+    assert answers["message_id"] == "1@mail.example.org"
     assert answers["received"] == (NOW + timedelta(hours=1)).isoformat()

@@ -1,0 +1,245 @@
+"""The commands as they are typed: answers on standard output, one line for what is wrong, codes."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pbem import cli, config
+from pbem.config import Config
+from tests.conftest import mail
+
+SEATS = ("--seat", "Ann <ann@example.org>", "--seat", "Bob <bob@example.org>")
+CLOCK = ("--clock", "2026-12-01T12:00:00+00:00")
+
+
+class Answer:
+    """What a command answered."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+
+@pytest.fixture
+def pbem(house: Config, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]):  # type: ignore[no-untyped-def]
+    """Run a command in the house, in this process."""
+    monkeypatch.chdir(house.folder)
+
+    def run(*arguments: str, stdin: bytes = b"") -> Answer:
+        import io
+
+        monkeypatch.setattr(sys, "argv", ["pbem", *arguments])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        code = cli.answer(lambda: cli.app(standalone_mode=False))
+        out, err = capfd.readouterr()
+        assert "Traceback" not in out + err
+        return Answer(code, out, err)
+
+    return run
+
+
+def test_a_match_played_by_hand(pbem, house: Config) -> None:  # type: ignore[no-untyped-def]
+    options = ("--option", "trust=address", "--schedule", "weekly Sun 20:00")
+    made = pbem(*CLOCK, "new", "hexem", "hexem1", *SEATS, *options, "--json")
+    assert made.code == 0
+    assert json.loads(made.out) == {
+        "match": "hexem1",
+        "deadline": "2026-12-06T20:00:00+00:00",
+        "seats": ["Ann", "Bob"],
+    }
+    assert pbem(*CLOCK, "receive", stdin=mail("BID y 2")).code == 0
+    seen = json.loads(pbem(*CLOCK, "status", "--json").out)
+    assert seen["matches"][0]["sent"] == ["Ann"]
+    assert seen["matches"][0]["missing"] == ["Bob"]
+    assert set(seen) == {"now", "matches", "letters", "last_tick"}
+    assert pbem(*CLOCK, "tick").out == "3 sent\n"
+    assert pbem(*CLOCK, "tick").out == ""
+    ran = pbem("--clock", "2026-12-06T20:00:30+00:00", "tick")
+    assert "hexem1: turn run" in ran.out
+    shown = json.loads(pbem("show", "hexem1", "--seat", "Ann", "--json").out)
+    assert (shown["phase"], shown["turn"], shown["seat"]) == ("muster", 1, "Ann")
+    assert "the board" in pbem("show", "hexem1").out.lower()
+
+
+def test_run_now_and_dry_run(pbem) -> None:  # type: ignore[no-untyped-def]
+    pbem(*CLOCK, "new", "hexem", "hexem1", *SEATS)
+    seen = json.loads(pbem(*CLOCK, "run", "--match", "hexem1", "--dry-run").out)
+    assert seen["state"]["phase"] == "muster"
+    assert json.loads(pbem("show", "hexem1", "--json").out)["phase"] == "countries"
+    assert pbem(*CLOCK, "run", "--match", "hexem1", "--now").out == "hexem1: ran\n"
+    assert json.loads(pbem("show", "hexem1", "--json").out)["phase"] == "muster"
+
+
+def test_a_mail_that_is_too_large_is_taken_by_its_head_and_answered(pbem, house: Config) -> None:  # type: ignore[no-untyped-def]
+    pbem(*CLOCK, "new", "hexem", "hexem1", *SEATS, "--option", "trust=address")
+    (house.folder / "pbem.toml").write_text(
+        config.TEXT.replace("size_limit = 10_000_000", "size_limit = 1000")
+    )
+    taken = pbem(*CLOCK, "receive", stdin=mail("BID y 1\n" + "x" * 5000))
+    assert taken.code == 0
+    assert "refused" in taken.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("new", "chess", "m", *SEATS), "no game is called 'chess'; there are:"),
+        (("new", "hexem", "Big Match", *SEATS), "MATCH 'Big Match': no name for a match; use a-z"),
+        (("new", "hexem", "m", "--seat", "Ann"), "--seat 'Ann': write it as"),
+        (("new", "hexem", "m", "--seat", "Ann <ann>"), "--seat 'Ann <ann>': write it as"),
+        (
+            ("new", "hexem", "m", *SEATS, "--seat", "ann <a@example.org>"),
+            "two seats have",
+        ),
+        (("new", "hexem", "m", "--seat", "GM <a@example.org>"), "that name means something else"),
+        (("new", "hexem", "m", *SEATS, "--zone", "Mars/Phobos"), "no time zone is called"),
+        (
+            ("new", "hexem", "m", *SEATS, "--schedule", "whenever"),
+            "schedule 'whenever'",
+        ),
+        (("new", "hexem", "m", *SEATS, "--option", "board=@gone.txt"), "gone.txt: No such file"),
+        (("new", "hexem", "m", *SEATS, "--option", "board=a ? b"), "option board"),
+        (("new", "hexem", "m", *SEATS, "--option", "turns"), "write it as name=value"),
+        (("new", "hexem", "m", *SEATS, "--option", "nonsense=1"), "has no option 'nonsense'"),
+        (("new", "hexem", "m", "--open", "2"), "--open"),
+        (("show", "nowhere"), "no match is called 'nowhere'; there are: none"),
+        (("status", "nowhere"), "no match is called 'nowhere'"),
+        (("run", "--match", "nowhere"), "no match is called 'nowhere'"),
+        (("run", "--now"), "say which match with --match"),
+        (("--clock", "yesterday", "status"), "--clock: 'yesterday' is no time"),
+        (("--config", "gone.toml", "status"), "gone.toml: no such file; `pbem init` writes one"),
+        (("frobnicate",), "No such command 'frobnicate'."),
+        (("status", "--frob"), "No such option: --frob"),
+        (("rules", "chess"), "no game is called 'chess'"),
+        (("board", "--countries", "99"), "2 to 8"),
+        (("judge", "gone.json"), "gone.json: can't be read"),
+        (("read", "gone.eml"), "gone.eml: No such file"),
+    ],
+)
+def test_wrong_usage_is_one_line_that_names_fault_and_remedy_and_exits_2(  # type: ignore[no-untyped-def]
+    pbem, arguments: tuple[str, ...], message: str
+) -> None:
+    answer = pbem(*arguments)
+    assert answer.code == 2
+    assert answer.out == ""
+    assert answer.err.count("\n") == 1
+    assert message in answer.err
+
+
+@pytest.mark.parametrize("fault", ["config", "database", "newer", "locked"])
+def test_receive_says_75_whatever_the_reason(pbem, house: Config, fault: str) -> None:  # type: ignore[no-untyped-def]
+    import sqlite3
+
+    path = house.folder / "pbem.sqlite"
+    if fault == "config":
+        (house.folder / "pbem.toml").write_text("databse = 1")
+    elif fault == "database":
+        path.unlink()
+    elif fault == "newer":
+        with sqlite3.connect(path) as connection:
+            connection.execute("UPDATE alembic_version SET version_num = '9999'")
+        connection.close()
+    else:
+        path.write_bytes(b"no database" * 1000)
+    answer = pbem("receive", stdin=mail("BID y 1"))
+    assert answer.code == 75
+    assert answer.err.count("\n") == 1
+
+
+def test_a_database_from_a_newer_version_is_named(pbem, house: Config) -> None:  # type: ignore[no-untyped-def]
+    import sqlite3
+
+    with sqlite3.connect(house.folder / "pbem.sqlite") as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    connection.close()
+    answer = pbem("status")
+    assert answer.code == 2
+    assert "its version 9999 is newer" in answer.err
+    assert "install a newer pbem" in answer.err
+
+
+def test_judge_checks_and_counts(pbem, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    case = {
+        "game": "hexem",
+        "seats": ["Ann", "Bob"],
+        "state": {
+            "phase": "muster",
+            "turn": 3,
+            "hexes": {
+                "A1": {"owner": "Ann", "armies": 3},
+                "A2": {"owner": "Bob", "armies": 1},
+                "K1": {"owner": "Bob", "armies": 1},
+            },
+        },
+        "turns": [
+            {
+                "orders": {"Ann": "MUSTER A2"},
+                "expect": {"state": {"hexes": {"A2": {"owner": "Ann", "armies": 4}}}},
+            }
+        ],
+    }
+    good, bad, none = tmp_path / "good.json", tmp_path / "bad.json", tmp_path / "none.json"
+    good.write_text(json.dumps(case))
+    bad.write_text(json.dumps(case).replace('"armies": 4', '"armies": 5'))
+    none.write_text("[]")
+    answer = pbem("judge", "--check", str(good), str(bad), str(none))
+    assert answer.code == 1
+    assert answer.out.splitlines() == [
+        f"ok {good}",
+        f"FAIL {bad}: turn 1, state.hexes.A2.armies: 5 expected, 4 found",
+        f"FAIL {none}: the case: an object is needed, not []",
+        "1 passed, 2 failed",
+    ]
+    assert pbem("judge", "--check", str(good)).code == 0
+    played = json.loads(pbem("judge", str(good), "--json").out)
+    assert played["turns"][0]["refused"] == {"Ann": [], "Bob": [], "gm": []}
+    assert [one["file"] for one in json.loads(pbem("judge", str(good), str(good), "--json").out)]
+
+
+def test_rules_and_options_of_every_game(pbem) -> None:  # type: ignore[no-untyped-def]
+    from pbem import game
+
+    for key in game.installed():
+        rules = pbem("rules", key)
+        assert rules.code == 0
+        assert max(map(len, rules.out.splitlines())) <= 72
+        options = pbem("rules", key, "--options")
+        assert "trust" in options.out
+
+
+def test_board_makes_the_same_board_from_the_same_seed(pbem) -> None:  # type: ignore[no-untyped-def]
+    one = pbem("board", "--countries", "3", "--seed", "7")
+    assert one.code == 0
+    assert one.out == pbem("board", "--countries", "3", "--seed", "7").out
+    assert one.out != pbem("board", "--countries", "3", "--seed", "8").out
+
+
+def test_control_characters_of_players_never_reach_the_terminal() -> None:
+    assert cli.printable("a\x1b[31mred\x07\n\tb\u202e") == "a\ufffd[31mred\ufffd\n\tb\ufffd"
+
+
+def test_init_twice_keeps_what_is_there(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "pbem", "init", str(tmp_path / "games")]
+    first = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "wrote" in first.stdout
+    (tmp_path / "games" / "pbem.toml").write_text(config.TEXT + "# mine\n")
+    second = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "kept" in second.stdout
+    assert (tmp_path / "games" / "pbem.toml").read_text().endswith("# mine\n")
+
+
+def test_a_tick_with_nothing_to_do_imports_nothing_it_does_not_need(house: Config) -> None:
+    code = (
+        "import sys; sys.argv = ['pbem', 'tick']\n"
+        "from pbem import cli\n"
+        "code = cli.answer(lambda: cli.app(standalone_mode=False))\n"
+        "heavy = ('alembic', 'jinja2', 'imapclient', 'resvg_py', 'icalendar', 'css_inline',\n"
+        "         'selectolax', 'rich', 'pbem.message', 'pbem.reports', 'pbem.games')\n"
+        "print(code, [name for name in heavy if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=house.folder, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "0 []\n"
