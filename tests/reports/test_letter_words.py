@@ -120,7 +120,12 @@ def test_receipt_echoes_line_by_line(facts: Facts) -> None:
 
 
 def test_receipt_of_nothing_says_why_and_that_nothing_changed(facts: Facts) -> None:
-    nothing = {"lines": [], "sheet": None, "forecast": False, "why": "your mail holds no order"}
+    nothing: Facts = {
+        "lines": [],
+        "sheet": None,
+        "forecast": False,
+        "why": "your mail holds no order",
+    }
     letter = words("receipt", facts | nothing | {"late": True})
     for body in (letter.text, shown(letter.html or "")):
         assert "Your mail holds no order." in body

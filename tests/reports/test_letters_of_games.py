@@ -34,7 +34,7 @@ def played(key: str) -> list[tuple[Any, list[Event]]]:
     for number in range(1, 7):
         if state.phase == "over":
             break
-        orders = {}
+        orders: dict[str | None, Any] = {}
         for seat in game.waiting(state):
             read = game.GRAMMAR.read(bot(state, seat, rng)).orders
             orders[seat], _ = game.check(state, seat, read)
