@@ -17,8 +17,8 @@ NAMES = ("Ann", "Bob", "Cora", "Dirk", "Elsa")
 seeds = st.text("abcdefgh", min_size=1, max_size=8)
 
 
-def begun(seed: str, number: int, **options: object) -> State:
-    given = {"board": make_board(number, 5, 3, seed), **options}
+def begun(seed: str, number: int, hexes: int, **options: object) -> State:
+    given = {"board": make_board(number, hexes, 3, seed), **options}
     read = game.read_options(hexem.OPTIONS, given, "hexem")
     state: State = hexem.setup(NAMES[:number], read, game.chance(seed, 0, "setup"))
     return state
@@ -54,7 +54,7 @@ def balance(before: State, events: Sequence[Event]) -> int:
 def test_whatever_is_ordered_armies_balance_and_the_match_ends(seed: str, number: int) -> None:
     rng = Random(seed)
     options = {"turns": 6, "share": None, "board": None}
-    state = begun(seed, number, turns=6)
+    state = begun(seed, number, 5, turns=6)
     for run in range(1, 8):
         texts: dict[str | None, str] = {seat: wild(state, rng) for seat in state.seats}
         done = game.play(hexem, state, texts, seed, run)
@@ -75,7 +75,7 @@ def test_whatever_is_ordered_armies_balance_and_the_match_ends(seed: str, number
 @given(seeds, st.integers(2, 5))
 @settings(max_examples=15, deadline=None)
 def test_the_scripted_player_writes_lawful_orders_and_conquers(seed: str, number: int) -> None:
-    state = begun(seed, number, turns=12)
+    state = begun(seed, number, 12, turns=12)
     conquered = 0
     for run in range(1, 14):
         texts: dict[str | None, str] = {

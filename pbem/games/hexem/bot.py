@@ -20,7 +20,7 @@ def bot(state: State, seat: str, rng: Random) -> str:
     if state.phase != "muster" or me not in state.owners:
         return ""
     field = _Field(me, board.neighbours(state.labels), list(state.owners), list(state.armies))
-    chosen = _strikes(field, rng.randint(2, _MOST_MUSTERS)) or _way_to_the_front(field)
+    chosen = _strikes(field, rng.randint(2, _MOST_MUSTERS)) or _way_to_the_front(field, rng)
     return f"MUSTER {' '.join(state.labels[at] for at in chosen)}" if chosen else ""
 
 
@@ -68,8 +68,8 @@ def _best_target(field: _Field) -> int | None:
     return max(found)[1] if found else None
 
 
-def _way_to_the_front(field: _Field) -> list[int]:
-    """Return a way from the strongest hex inland to the front, its armies growing on the way."""
+def _way_to_the_front(field: _Field, rng: Random) -> list[int]:
+    """Return a way from a strong hex inland to the front, its armies growing on the way."""
     me, near, owners, armies = field
     mine = [at for at, owner in enumerate(owners) if owner == me]
     front = [at for at in mine if any(owners[other] != me for other in near[at])]
@@ -81,7 +81,9 @@ def _way_to_the_front(field: _Field) -> list[int]:
                 step_of[other] = at
                 todo.append(other)
     inland = [at for at in mine if step_of.get(at) is not None]
-    if not inland:
+    # Now and then elsewhere, or two players whose stacks face each other would stand for ever.
+    if not inland or rng.random() < 0.3:
+        mine = rng.sample(mine, min(3, len(mine)))
         best = max(mine, key=lambda at: _gathered(field, at) + armies[at])
         return [best] if _gathered(field, best) else []
     step = step_of[max(inland, key=lambda at: armies[at])]
