@@ -59,10 +59,11 @@ Step = Claimed | Contested | Blocked
 
 
 class _Entry(NamedTuple):
-    """One bid on an empire, as it is sorted."""
+    """One bid on an empire, as it is sorted from high to low; `turn` keeps equals in seat order."""
 
     amount: int
     rank: int
+    turn: int
     seat: str
 
 
@@ -70,7 +71,7 @@ class _Entry(NamedTuple):
 class _Row:
     """The bidders for one empire, best first, and how far down they are struck out.
 
-    The *group* from `start` to `end` has the same amount and rank; `live` of it are still free.
+    The *group* from `start` to `end` has the amount and rank `top`; `live` of it are still free.
     """
 
     empire: str
@@ -78,20 +79,17 @@ class _Row:
     start: int = 0
     end: int = 0
     live: int = 0
+    top: tuple[int, int] = (0, 0)
     open: bool = True
 
-    @property
-    def top(self) -> tuple[int, int]:
-        """The amount and rank of the group that is best now; zeros where nobody is left."""
-        return self.entries[self.start][:2] if self.start < len(self.entries) else (0, 0)
-
     def go_on(self, out: Mapping[str, bool]) -> None:
-        """Go on to the next group with anybody in it who is not out."""
+        """Go on to the next group with anybody in it who is not out; the top is 0 without one."""
         at, entries = self.end, self.entries
         while at < len(entries) and entries[at].seat in out:
             at += 1
         self.start, self.live = at, 0
-        while at < len(entries) and entries[at][:2] == self.top:
+        self.top = amount, rank = entries[at][:2] if at < len(entries) else (0, 0)
+        while at < len(entries) and entries[at].amount == amount and entries[at].rank == rank:
             self.live += entries[at].seat not in out
             at += 1
         self.end = at
@@ -173,10 +171,10 @@ def _begin(bids: Bids, prefer: Mapping[str, Sequence[str]]) -> _Round:
         for empire, amount in mine.items():
             if amount:
                 row = rows.get(empire) or rows.setdefault(empire, _Row(empire, []))
-                row.entries.append(_Entry(amount, ranks[seat], seat))
+                row.entries.append(_Entry(amount, ranks[seat], -place[seat], seat))
     now = _Round(bids, prefer, ranks, rows, place)
     for at, row in enumerate(rows.values()):
-        row.entries.sort(key=lambda entry: (-entry.amount, -entry.rank))
+        row.entries.sort(reverse=True)
         row.go_on(now.out)
         now.heap.append((-row.top[0], at, row.empire))
     heapify(now.heap)

@@ -149,7 +149,7 @@ def _bid(state: State, seat: str | None, order: Bid, empire: str) -> Order | str
         return f"{empire} is contested: only {who} may bid on it this round"
     if least is not None and 0 < order.amount < least:
         return f"{empire} takes 0 or at least {least} this round, not {order.amount}"
-    return replace(order, empire=empire)
+    return order if order.empire == empire else replace(order, empire=empire)
 
 
 def _pick(state: State, order: Pick, empire: str) -> Order | str:

@@ -31,7 +31,7 @@ def page(state: State, seat: str | None, events: Sequence[Event]) -> Json:
         "free": list(state.free),
         "mine": next((_claim(c) for who, c in state.claims.items() if who == seat), None),
         "legend": [{"label": short[s], "seat": s} for s in state.seats if short[s] != s],
-        "story": _story(state, [e for e in events if e.seen_by is None or seat in e.seen_by]),
+        "story": _story([e for e in events if e.seen_by is None or seat in e.seen_by]),
         "matrices": matrices,
         "offers": _offers(state, seat) if state.phase in ("bid", "pick") else [],
         "ledger": ledger,
@@ -52,7 +52,7 @@ def _claim(claim: Claim) -> Json:
     return {"empire": claim.empire, "price": claim.price}
 
 
-def _story(state: State, events: Sequence[Event]) -> list[Json]:
+def _story(events: Sequence[Event]) -> list[Json]:
     """Tell the turn: what decided a claim, and what it cost, joined to the claim itself.
 
     A claim has `why` (the facts of `decided`), `how` (it was chosen) and `vp` (left after it),

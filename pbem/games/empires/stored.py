@@ -22,7 +22,9 @@ def dump(state: State) -> Json:
         "claims": _claims(state.claims),
         "contested": {
             empire: {"seats": list(contest.seats), "minimum": contest.minimum}
+            # A match that the game master ends in the middle of a round has no next one.
             for empire, contest in state.contested.items()
+            if state.phase == "bid"
         },
         "vp": dict(state.vp),
         "rounds": [_round(one) for one in state.rounds],
@@ -149,7 +151,8 @@ def _read_contested(value: Any, state: State) -> dict[str, Contest]:
             raise ValueError(f"{where} can't be, in phase {state.phase} or claimed")
         if not isinstance(contest, Mapping) or not isinstance(contest.get("seats"), Sequence):
             raise ValueError(f"{where} needs its seats and minimum, not {contest!r}")
-        seats = [seat for seat in state.free if seat in contest["seats"]]
+        named = set(contest["seats"])
+        seats = [seat for seat in state.free if seat in named]
         if len(seats) < 2 or len(seats) != len(contest["seats"]):
             raise ValueError(f"{where} needs two free seats or more, not {contest['seats']!r}")
         minimum = _whole(contest.get("minimum"), f"{where}: its minimum")
