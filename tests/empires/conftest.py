@@ -36,11 +36,11 @@ class Turn:
         return [event.facts for event in self.events if event.kind == kind]
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def table():
     return make
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def turn():
     return Turn

@@ -3,6 +3,8 @@
 import json
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pbem import game as games
 from pbem.games import empires
@@ -64,9 +66,9 @@ def test_a_sheet_that_cannot_be_is_refused_with_its_fault(sheet, fault):
 
 
 def test_options_have_few_values():
-    for given in ({"announce": "all"}, {"scores": "never"}, {"seats": 3}):
+    for wrong in ({"announce": "all"}, {"scores": "never"}, {"seats": 3}):
         with pytest.raises(ValueError, match=r"announce|scores|no option"):
-            options(**given)
+            options(**wrong)
 
 
 @pytest.mark.parametrize("seats", [1, 8])
@@ -144,3 +146,40 @@ def test_a_store_that_sorts_keys_loses_no_sheet_order(table, turn):
     again = empires.load(shuffled, state.seats, {})
     assert again == state
     assert list(again.empires) == list(state.empires)
+
+
+JUNK = st.sampled_from(
+    (None, True, 0, -1, 2.5, "", "Ana", "Egypt", [], [1], [["Ana"]], {}, {"Ana": 1}, {"x": {}})
+)
+
+
+def nodes(data, path=()):
+    """Yield the path of every value inside some JSON."""
+    for key, value in data.items() if isinstance(data, dict) else enumerate(data):
+        yield (*path, key)
+        if isinstance(value, dict | list):
+            yield from nodes(value, (*path, key))
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.data())
+def test_load_meets_any_nonsense_with_a_value_error(table, turn, data):
+    contest = {"seats": ["Ana", "Bo"], "minimum": 20}
+    states = [table(3, contested={"Arabs": contest}, round=2)]
+    states.append(turn(states[-1], Ana="BID Arabs 21", Bo="BID Huns 14").state)
+    states.append(turn(states[-1]).state)
+    states.append(turn(states[-1], gm="SCORE Ana 1\nSCORE Bo 2\nSCORE Cyd 3").state)
+    assert [state.phase for state in states] == ["bid", "pick", "score", "bid"]
+    whole = json.loads(json.dumps(empires.dump(data.draw(st.sampled_from(states)))))
+    *path, last = data.draw(st.sampled_from(list(nodes(whole))))
+    inner = whole
+    for key in path:
+        inner = inner[key]
+    inner[last] = data.draw(JUNK)
+    try:
+        loaded = empires.load(whole, ["Ana", "Bo", "Cyd"], {})
+    except ValueError as error:
+        assert str(error)
+    else:
+        assert empires.load(empires.dump(loaded), loaded.seats, {}) == loaded
+        assert empires.page(loaded, "Ana", ())

@@ -93,7 +93,7 @@ def load(data: Json, seats: Sequence[str], options: Mapping[str, Any]) -> State:
         vp=dict.fromkeys(seats, 0) | _read_points(data.get("vp"), seats, "vp"),
         scores=_read_points(data.get("scores"), seats, "scores"),
         rounds=_read_rounds(data.get("rounds"), seats, empires, "rounds"),
-        past=_read_past(data.get("past"), seats),
+        past=_read_past(data.get("past"), seats, len(sheet)),
     )
     if phase == "bid" and not state.free:
         raise ValueError("claims: every seat has an empire, so the phase can't be bid")
@@ -109,6 +109,12 @@ def _whole(value: Any, where: str, least: int | None = None, most: int | None = 
         limits = f"at least {least}" if most is None else f"from {least} to {most}"
         raise ValueError(f"{where}: {value} is not {limits}")
     return value
+
+
+def _list(value: Any, where: str) -> list[Any]:
+    if value is not None and not isinstance(value, list | tuple):
+        raise ValueError(f"{where}: a list is needed, not {value!r}")
+    return list(value or ())
 
 
 def _table(value: Any, names: Sequence[str] | Mapping[str, int], where: str) -> dict[str, Any]:
@@ -133,13 +139,16 @@ def _read_claims(
     value: Any, seats: Sequence[str], empires: Mapping[str, int], where: str
 ) -> dict[str, Claim]:
     claims: dict[str, Claim] = {}
+    taken: set[str] = set()
     for seat, claim in _table(value, seats, where).items():
-        if not isinstance(claim, Mapping) or claim.get("empire") not in empires:
+        empire = claim.get("empire") if isinstance(claim, Mapping) else None
+        if not isinstance(empire, str) or empire not in empires:
             raise ValueError(f"{where}: {seat} needs an empire of the epoch, not {claim!r}")
         price = _whole(claim.get("price"), f"{where}: the price {seat} paid")
-        if any(claim["empire"] == other.empire for other in claims.values()):
-            raise ValueError(f"{where}: {claim['empire']} is claimed twice")
-        claims[seat] = Claim(claim["empire"], price)
+        if empire in taken:
+            raise ValueError(f"{where}: {empire} is claimed twice")
+        taken.add(empire)
+        claims[seat] = Claim(empire, price)
     return claims
 
 
@@ -149,12 +158,13 @@ def _read_contested(value: Any, state: State) -> dict[str, Contest]:
         where = f"contested: {empire}"
         if state.phase != "bid" or empire not in state.open:
             raise ValueError(f"{where} can't be, in phase {state.phase} or claimed")
-        if not isinstance(contest, Mapping) or not isinstance(contest.get("seats"), Sequence):
+        if not isinstance(contest, Mapping):
             raise ValueError(f"{where} needs its seats and minimum, not {contest!r}")
-        named = set(contest["seats"])
+        listed = _list(contest.get("seats"), f"{where}: its seats")
+        named = {seat for seat in listed if isinstance(seat, str)}
         seats = [seat for seat in state.free if seat in named]
-        if len(seats) < 2 or len(seats) != len(contest["seats"]):
-            raise ValueError(f"{where} needs two free seats or more, not {contest['seats']!r}")
+        if len(seats) < 2 or len(seats) != len(listed):
+            raise ValueError(f"{where} needs two free seats or more, not {listed!r}")
         minimum = _whole(contest.get("minimum"), f"{where}: its minimum")
         if minimum < state.empires[empire]:
             raise ValueError(f"{where}: its minimum {minimum} is less than its strength")
@@ -166,7 +176,7 @@ def _read_rounds(
     value: Any, seats: Sequence[str], empires: Mapping[str, int], where: str
 ) -> tuple[Round, ...]:
     rounds: list[Round] = []
-    for at, one in enumerate(value or (), 1):
+    for at, one in enumerate(_list(value, where), 1):
         here = f"{where}: {at}"
         if not isinstance(one, Mapping):
             raise ValueError(f"{here}: a round has bids and claims, not {one!r}")
@@ -182,16 +192,16 @@ def _read_rounds(
     return tuple(rounds)
 
 
-def _read_past(value: Any, seats: Sequence[str]) -> tuple[Past, ...]:
+def _read_past(value: Any, seats: Sequence[str], epochs: int) -> tuple[Past, ...]:
     past: list[Past] = []
-    for at, one in enumerate(value or (), 1):
+    for at, one in enumerate(_list(value, "past"), 1):
         where = f"past: {at}"
         if not isinstance(one, Mapping):
             raise ValueError(f"{where}: an epoch that is over is a table, not {one!r}")
         empires = read_empires(one.get("empires"), where)
         past.append(
             Past(
-                _whole(one.get("epoch"), f"{where}: epoch", 1),
+                _whole(one.get("epoch"), f"{where}: epoch", 1, epochs),
                 empires,
                 _read_rounds(one.get("rounds"), seats, empires, where),
                 _read_claims(one.get("claims"), seats, empires, where),
