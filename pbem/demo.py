@@ -7,11 +7,11 @@ goes out; only the clock is made up, so that weeks pass in seconds.
 import email
 import html
 import os
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from email.message import EmailMessage, Message
-from email.policy import SMTP
-from email.utils import format_datetime
+from email.message import EmailMessage
+from email.policy import SMTP, default
+from email.utils import format_datetime, parseaddr
 from pathlib import Path
 from random import Random
 
@@ -29,7 +29,7 @@ PLAYERS = {
     "Chloé": "chloe@example.org",
     "Дмитрий": "dmitri@example.org",
 }
-OPTIONS = {"hexem": {"turns": 8}}
+OPTIONS = {"hexem": {"turns": 8}, "offices": {"rounds": 4}}
 BEGIN = datetime.fromisoformat("2027-01-03T17:00:00+00:00")
 MOST_PHASES = 80
 
@@ -93,11 +93,12 @@ def _play(
         deadline = turns.begin(session, plan, now).deadline
     rng = Random(f"{seed} {key} players")
     letters = 0
+    office = _Office(config.folder / "mail" / "out")
     yield f"{games.named(key).TITLE}: match {match}, {', '.join(PLAYERS)}"
     while deadline is not None:
         letters += rounds.tick(engine, config, now).sent.sent
         now = deadline - timedelta(hours=5)
-        _answer_letters(engine, config, match, rng, now)
+        _answer_letters(engine, config, match, office.letters(), rng, now)
         letters += rounds.tick(engine, config, now + timedelta(minutes=1)).sent.sent
         now = deadline + timedelta(minutes=1)
         letters += rounds.tick(engine, config, now).sent.sent
@@ -111,13 +112,22 @@ def _play(
                     store.Entry.what == "over", store.Entry.match_id == row.id
                 )
             ).first()
+    for name, letter in office.letters().items():
+        _keep(config.folder, match, turn, name, letter)
     yield f"  {turn} phases, {letters} letters, now {phase}" + (
         f"; won by {', '.join(entry.facts['winners']) or 'nobody'}" if entry else ""
     )
     return now
 
 
-def _answer_letters(engine: Engine, config: Config, match: str, rng: Random, now: datetime) -> None:
+def _answer_letters(
+    engine: Engine,
+    config: Config,
+    match: str,
+    inbox: Mapping[str, EmailMessage],
+    rng: Random,
+    now: datetime,
+) -> None:
     """Have each player who may send orders answer his last letter, in his own client's way."""
     with store.reading(engine) as session:
         row = session.scalars(select(store.Match).where(store.Match.name == match)).one()
@@ -126,7 +136,6 @@ def _answer_letters(engine: Engine, config: Config, match: str, rng: Random, now
             return
         game, state = turns.load_state(row, turn)
     bot = games.optional(game, "bot")
-    inbox = _letters(config.folder / "mail" / "out", match)
     for number, name in enumerate(PLAYERS):
         if name in inbox:
             _keep(config.folder, match, row.turn, name, inbox[name])
@@ -143,19 +152,27 @@ def _answer_letters(engine: Engine, config: Config, match: str, rng: Random, now
                 gm.order(session, locked, orders, now)
 
 
-def _letters(maildir: Path, match: str) -> dict[str, Message]:
-    """Return each player's newest letter that shows a turn, of those in the post office."""
-    newest: dict[str, Message] = {}
-    for path in sorted((maildir / "new").iterdir(), key=lambda path: path.stat().st_mtime_ns):
-        letter = email.message_from_bytes(path.read_bytes())
-        if letter["Auto-Submitted"] != "auto-generated" or f"<{match}." not in letter["List-Id"]:
-            continue
-        address = email.utils.parseaddr(letter["To"])[1]
-        newest |= {name: letter for name, whose in PLAYERS.items() if whose == address}
-    return newest
+class _Office:
+    """The post office: knows each player's newest letter that shows a turn, of those new to it."""
+
+    def __init__(self, maildir: Path) -> None:
+        self._folder = maildir / "new"
+        self._known = set(self._folder.glob("*"))
+        self._newest: dict[str, EmailMessage] = {}
+
+    def letters(self) -> Mapping[str, EmailMessage]:
+        """Return the newest letter of each player, by name."""
+        fresh = set(self._folder.iterdir()) - self._known
+        self._known |= fresh
+        for path in sorted(fresh, key=lambda path: path.stat().st_mtime_ns):
+            letter = email.message_from_bytes(path.read_bytes(), policy=default)
+            address = parseaddr(letter["To"])[1]
+            if letter["Auto-Submitted"] == "auto-generated":
+                self._newest |= {n: letter for n, whose in PLAYERS.items() if whose == address}
+        return self._newest
 
 
-def _reply(name: str, letter: Message, orders: str, client: int, now: datetime) -> bytes:
+def _reply(name: str, letter: EmailMessage, orders: str, client: int, now: datetime) -> bytes:
     """Write a player's answer to a letter: his orders over what he quotes, as clients do."""
     quoted = _text(letter)
     when = f"{now:%a, %d %b %Y at %H:%M}"
@@ -185,12 +202,9 @@ def _reply(name: str, letter: Message, orders: str, client: int, now: datetime) 
     return reply.as_bytes()
 
 
-def _text(letter: Message) -> str:
-    for part in letter.walk():
-        if part.get_content_type() == "text/plain":
-            body = part.get_payload(decode=True)
-            return body.decode("utf-8", "replace") if isinstance(body, bytes) else ""
-    return ""
+def _text(letter: EmailMessage) -> str:
+    body = letter.get_body(("plain",))
+    return body.get_content() if isinstance(body, EmailMessage) else ""
 
 
 def _deliver(maildir: Path, key: str, raw: bytes, now: datetime) -> None:
@@ -201,7 +215,7 @@ def _deliver(maildir: Path, key: str, raw: bytes, now: datetime) -> None:
     path.rename(maildir / "new" / key)
 
 
-def _keep(folder: Path, match: str, turn: int, name: str, letter: Message) -> None:
+def _keep(folder: Path, match: str, turn: int, name: str, letter: EmailMessage) -> None:
     """Keep a letter to look at: its text, its HTML for a browser, its pictures."""
     place = f"{match}-turn-{turn:02}-{name}"
     page = ""

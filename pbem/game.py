@@ -117,6 +117,7 @@ def installed() -> Mapping[str, Game]:
     return {point.name: point.load() for point in found}
 
 
+@cache
 def named(key: str) -> Game:
     """Return the game with that key; raise `ValueError` naming those there are."""
     for point in _entries():
