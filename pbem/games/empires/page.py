@@ -198,15 +198,14 @@ def _ledger(seen: State, seat: str | None) -> list[Json]:
 
 
 def _ledger_text(ledger: Sequence[Json], short: Mapping[str, str]) -> str:
-    head = ["", *(one["epoch"] for one in ledger[0]["past"]), "empire", "paid", "VP"]
-    lines = [
-        [
-            f"{'>' if row['mine'] else ' '} {short[row['seat']]}",
-            *("?" if one["net"] is None else f"{one['net']:+d}" for one in row["past"]),
-            shortened(row["claim"]["empire"], 16) if row["claim"] else ".",
-            str(row["claim"]["price"]) if row["claim"] else ".",
-            "?" if row["vp"] is None else str(row["vp"]),
-        ]
-        for row in ledger
-    ]
+    past = [one["epoch"] for one in ledger[0]["past"]]
+    claimed = any(row["claim"] for row in ledger)
+    head = ["", *past, *(("empire", "paid") if claimed else ()), "VP"]
+    lines = []
+    for row in ledger:
+        net = ["?" if one["net"] is None else f"{one['net']:+d}" for one in row["past"]]
+        claim = row["claim"] or {"empire": ".", "price": "."}
+        now = [shortened(claim["empire"], 16), str(claim["price"])] if claimed else []
+        vp = "?" if row["vp"] is None else str(row["vp"])
+        lines.append([f"{'>' if row['mine'] else ' '} {short[row['seat']]}", *net, *now, vp])
     return table(head, lines, 1)
