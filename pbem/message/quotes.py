@@ -12,7 +12,9 @@ from typing import NamedTuple
 from pbem import typography
 from pbem.marker import FORM_BEGIN, FORM_END, MARKER
 from pbem.message import phrases
+from pbem.message.parts import TooMuch
 
+MOST_LINES = 20_000
 # A lone `--` begins a signature only where at most so many lines come after it.
 LONGEST_SIGNATURE = 15
 _LONGEST_LINE = 1000
@@ -37,7 +39,13 @@ class Cut(NamedTuple):
 
 
 def cut(text: str) -> Cut:
-    """Part a text (`\\n` line ends) into its writer's own words and the rest."""
+    """Part a text (its line ends are `\\n`) into its writer's own words and the rest.
+
+    Raise `TooMuch` beyond `MOST_LINES` lines.
+    """
+    lines = text.count("\n")
+    if lines > MOST_LINES:
+        raise TooMuch(f"it has {lines} lines, more than {MOST_LINES}")
     return _Scan(_unwrapped(text).split("\n")).cut()
 
 
@@ -191,7 +199,9 @@ class _Scan:
             if label:
                 said = label[1].strip(" *_").lower()
                 field = phrases.LABELS.get(said)
-                if not (field or label[2].strip()):
+                if field in known - {"other"} or not (field or label[2].strip()):
+                    break
+                if not (labels or field or "@" in line):
                     break
                 if field:
                     known.add(field)
@@ -263,7 +273,7 @@ class _Scan:
             return True
         if line.strip() not in _SIGNS:
             return False
-        after = (at for at in segment[i + 1 :] if self.plain[at].strip())
+        after = (k for k in range(i + 1, len(segment)) if self.plain[segment[k]].strip())
         return sum(1 for _ in islice(after, LONGEST_SIGNATURE + 1)) <= LONGEST_SIGNATURE
 
     def _undisclaimed(self, paragraph: list[int]) -> list[int]:
