@@ -65,7 +65,8 @@ class Game(Protocol):
 
     Optional, looked up by `optional`: `page(state, seat, events) → dict` (facts for the report's
     templates beyond the view), `forecast(state, seat, orders) → Sequence[Event]`,
-    `default_orders(state, seat) → str`, `bot(state, seat, rng) → str`.
+    `default_orders(state, seat) → str`, `deciding(state) → Sequence[str]`,
+    `bot(state, seat, rng) → str`, `gm_bot(state, rng) → str`.
     """
 
     KEY: str
@@ -229,6 +230,15 @@ def is_ended(gm: str) -> bool:
     return any(
         typography.bare(typography.folded(line)).upper() == "END" for line in typography.lines(gm)
     )
+
+
+def deciding(game: Game, state: Any) -> Sequence[str]:
+    """Name the seats that are asked for a decision in the midst of a phase, where a game does so.
+
+    The phase then goes on as soon as they have answered, whatever its deadline.
+    """
+    asked = optional(game, "deciding")
+    return asked(state) if asked else ()
 
 
 def optional(game: Game, name: str) -> Any:

@@ -279,6 +279,8 @@ def _file(session: Session, row: Message, letter: "Letter", seat: Seat, now: dat
             )
         )
         store.record(session, match, now, seat.name, "orders", turn=for_turn)
+        if not late and seat.name in games.deciding(game, state):
+            match.early = True
     receipt = {
         "outcome": _outcome(filed, problems),
         "lines": _echo(game, reading, lawful, problems),

@@ -90,7 +90,10 @@ class Base(DeclarativeBase):
 
 
 class Match(Base):
-    """A match: `status` is open, running, held or over; `turn` counts the phases run."""
+    """A match: `status` is open, running, held or over; `turn` counts the phases run.
+
+    With `early` its phase is to be run at the next tick, whatever the deadline.
+    """
 
     __tablename__ = "matches"
 
@@ -106,6 +109,7 @@ class Match(Base):
     phase: Mapped[str] = mapped_column(String(32))
     turn: Mapped[int] = mapped_column(default=0)
     deadline: Mapped[datetime | None] = mapped_column(index=True)
+    early: Mapped[bool] = mapped_column(default=False)
     tries: Mapped[int] = mapped_column(default=0)
     why: Mapped[str] = mapped_column(Text, default="")
     created: Mapped[datetime]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, or_, select
 from sqlalchemy.orm import Session
 
 from pbem import game as games
@@ -81,7 +81,7 @@ def begin(session: Session, plan: Plan, now: datetime) -> Match:
         created=now,
         seats=[_seat(position, player) for position, player in enumerate(plan.players)],
     )
-    match.deadline = deadline_after(match, now)
+    match.deadline = deadline_after(match, now, games.deciding(game, state))
     session.add(match)
     session.flush()
     session.add(
@@ -118,11 +118,14 @@ def seed_hash(seed: str) -> str:
     return hashlib.sha256(seed.encode()).hexdigest()
 
 
-def deadline_after(match: Match, now: datetime) -> datetime | None:
-    """Return the deadline of the match's phase if it begins now; `None` without a schedule."""
+def deadline_after(match: Match, now: datetime, deciding: Sequence[str] = ()) -> datetime | None:
+    """Return the deadline of the match's phase if it begins now; `None` without a schedule.
+
+    Where single seats are asked to decide, the schedule for `decision` is meant.
+    """
     return schedule.next_deadline(
         schedule.parse_all(match.schedules),
-        match.phase,
+        "decision" if deciding else match.phase,
         now,
         schedule.parse_zone(match.zone),
         [schedule.parse_pause(text) for text in match.settings.get("pause", ())],
@@ -133,7 +136,7 @@ def due(session: Session, now: datetime) -> list[str]:
     """Name the running matches whose deadline has come, the longest due first."""
     query = (
         select(Match.name)
-        .where(Match.status == "running", Match.deadline <= now)
+        .where(Match.status == "running", or_(Match.deadline <= now, Match.early))
         .order_by(Match.deadline, Match.id)
     )
     return list(session.scalars(query))
@@ -162,6 +165,7 @@ def run(
         match = _runnable(session, name, now, early)
         if match is None:
             return None
+        early = early or match.early
         wanted = now if early or match.deadline is None else match.deadline
         if fetched is None or fetched < wanted:
             return Ran(name, "put off", "a mailbox could not be fetched since the deadline")
@@ -193,7 +197,7 @@ def _runnable(session: Session, name: str, now: datetime, early: bool) -> Match 
     match = store.match_named(session, name, lock=True)
     if match is None or match.status != "running":
         return None
-    is_due = match.deadline is not None and match.deadline <= now
+    is_due = match.early or (match.deadline is not None and match.deadline <= now)
     return match if early or is_due else None
 
 
@@ -255,10 +259,11 @@ def advance(session: Session, match: Match, now: datetime) -> Turn:
     missing = [seat for seat in waiting if seat not in orders]
     match.turn += 1
     match.phase = done.state.phase
-    match.tries, match.why = 0, ""
+    match.tries, match.why, match.early = 0, "", False
     over = match.phase == "over"
     match.status = "over" if over else "running"
-    match.deadline = None if over else deadline_after(match, now)
+    decision = games.deciding(game, done.state)
+    match.deadline = None if over else deadline_after(match, now, decision)
     turn = Turn(
         match_id=match.id,
         number=match.turn,
@@ -320,9 +325,15 @@ def _problems(done: Played) -> dict[str, list[list[Any]]]:
     }
 
 
+def proposed(session: Session, match: Match, now: datetime) -> datetime | None:
+    """Return the deadline that the match's schedule gives if its phase begins now."""
+    turn = store.turn_of(session, match)
+    return deadline_after(match, now, games.deciding(*load_state(match, turn)) if turn else ())
+
+
 def resume(session: Session, match: Match, now: datetime) -> datetime | None:
     """Set the deadline that the match's schedule gives from now on; return it."""
-    match.deadline = deadline_after(match, now)
+    match.deadline = proposed(session, match, now)
     told = None if match.deadline is None else match.deadline.isoformat()
     store.record(session, match, now, "gm", "resumed", deadline=told)
     for seat in match.seats:

@@ -31,6 +31,7 @@ def upgrade() -> None:
         sa.Column("phase", sa.String(length=32), nullable=False),
         sa.Column("turn", sa.Integer(), nullable=False),
         sa.Column("deadline", sa.DateTime(), nullable=True),
+        sa.Column("early", sa.Boolean(), nullable=False),
         sa.Column("tries", sa.Integer(), nullable=False),
         sa.Column("why", sa.Text(), nullable=False),
         sa.Column("created", sa.DateTime(), nullable=False),

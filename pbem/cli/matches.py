@@ -188,7 +188,7 @@ def resume(
         names = [match] if match else turns.due(session, desk.now)
         for name in names:
             row = _match(session, name)
-            proposed = turns.deadline_after(row, desk.now)
+            proposed = turns.proposed(session, row, desk.now)
             if yes:
                 turns.resume(session, row, desk.now)
             cli.say(f"{name}: {_when(proposed, row.zone)}{'' if yes else ' (with --yes)'}")

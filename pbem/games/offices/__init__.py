@@ -1,7 +1,7 @@
 """The auction of public offices: sealed plans played literally, round after round."""
 
 from pbem.games.offices.language import GRAMMAR
-from pbem.games.offices.match import adjudicate, check, setup, waiting
+from pbem.games.offices.match import adjudicate, check, deciding, setup, waiting
 from pbem.games.offices.options import OPTIONS
 from pbem.games.offices.page import page
 from pbem.games.offices.players import bot, forecast, gm_bot
@@ -18,6 +18,7 @@ __all__ = [
     "adjudicate",
     "bot",
     "check",
+    "deciding",
     "dump",
     "forecast",
     "gm_bot",

@@ -95,6 +95,11 @@ def waiting(state: State) -> list[str]:
     return [state.asked] if state.asked else list(state.seats)
 
 
+def deciding(state: State) -> list[str]:
+    """Name the seat that is asked in live play: the auction goes on once it has answered [11]."""
+    return [state.asked] if state.asked else []
+
+
 def check(
     state: State, seat: str | None, orders: Sequence[Order]
 ) -> tuple[list[Order], list[Problem]]:
