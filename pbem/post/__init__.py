@@ -67,7 +67,7 @@ class Source(Protocol):
     missed: Mapping[str, str]
 
     def fetch(self, known: Callable[[str], bool] = ...) -> Iterator[Arrived]:
-        """Yield what lies in the mailbox, oldest first, one message in memory at a time.
+        """Yield what lies in the mailbox, as it arrived, one message in memory at a time.
 
         A key that is `known` (stored by an earlier fetch) is confirmed instead of yielded. Raise
         `Unreachable` where the mailbox can't be read.

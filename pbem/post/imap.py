@@ -13,7 +13,7 @@ from typing import Any
 
 # The library comes without types.
 from imapclient import DELETED, SEEN, IMAPClient, SocketTimeout  # type: ignore[import-untyped]
-from imapclient.exceptions import LoginError  # type: ignore[import-untyped]
+from imapclient.exceptions import CapabilityError, LoginError  # type: ignore[import-untyped]
 
 from pbem.post import HEAD, Arrived, Cursor, Unreachable, log, nothing_known, plain
 from pbem.post.secrets import reveal
@@ -47,9 +47,7 @@ class ImapSource:
         """Yield what lies in the folder, in the order of its UIDs (see `Source.fetch`)."""
         missed: dict[str, str] = {}
         self.missed = missed
-        client = self._connected()
-        with self._asking("the folder can't be searched"):
-            uids = sorted(client.search("ALL"))
+        uids = self._searched()
         validity = self._validity
         stored = {uid for uid in uids if known(f"{validity}.{uid}")}
         self.confirm([f"{validity}.{uid}" for uid in sorted(stored)])
@@ -99,6 +97,18 @@ class ImapSource:
             except (IMAP4.error, OSError):
                 with suppress(IMAP4.error, OSError):
                     client.shutdown()
+
+    def _searched(self) -> list[int]:
+        """Return the UIDs of all messages, over a new connection where a kept one is dead."""
+        kept = self._client is not None
+        with self._asking("the folder can't be searched"):
+            try:
+                return sorted(self._connected().search("ALL"))
+            except (IMAP4.abort, OSError):
+                if not kept:
+                    raise
+                self._drop()
+            return sorted(self._connected().search("ALL"))
 
     def _message(self, uid: int, validity: int) -> Arrived | None:
         """Return one message, or `None` where it has vanished; try twice if the connection breaks.
@@ -222,12 +232,26 @@ class ImapSource:
             if server.tls == "starttls":
                 client.starttls(context)
             self._log_in(client, secret)
-            selected = client.select_folder(self._settings.folder)
+            selected = self._selected(client)
             self._target = None
         # Without a UIDVALIDITY no UID is worth remembering: the time makes these keys new ones.
         self._validity = selected.get(b"UIDVALIDITY") or time.time_ns()
         self._remember(self._validity)
         return client
+
+    def _selected(self, client: Any) -> Any:
+        """Go into the folder, made if missing, and return what the server says of it."""
+        folder = self._settings.folder
+        try:
+            return client.select_folder(folder)
+        except IMAP4.abort:
+            raise
+        except IMAP4.error:
+            if client.folder_exists(folder):
+                raise
+            client.create_folder(folder)
+            log.warning("%s: the folder was missing and has been made", self.name)
+        return client.select_folder(folder)
 
     def _log_in(self, client: Any, secret: str) -> None:
         server = self._settings.server
@@ -283,7 +307,9 @@ class ImapSource:
         # Not only `IMAP4.error`: the library stumbles in many ways over replies of no known form.
         except Exception as error:
             self._drop()
-            raise Unreachable(f"{self.name}: {fault}: {plain(str(error))}") from error
+            why = f"{self.name}: {fault}: {plain(str(error))}"
+            # What a server can't do it can't do a minute later either.
+            raise Unreachable(why, lasting=isinstance(error, CapabilityError)) from error
 
     def _drop(self) -> None:
         client, self._client = self._client, None

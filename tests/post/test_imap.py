@@ -196,12 +196,13 @@ def test_uids_given_anew_are_noticed_and_all_is_looked_at_again(
     assert uids(dovecot, "anew") == [1]
 
 
-def test_a_folder_that_is_not_there_is_said(dovecot: Dovecot) -> None:
-    with (
-        mailbox(dovecot.port, "ann", folder="Games") as source,
-        pytest.raises(Unreachable, match=r"^imap 127.0.0.1: ann, Games: .*Mailbox doesn't exist"),
-    ):
-        list(source.fetch())
+def test_a_folder_that_is_missing_is_made_and_that_is_said(
+    dovecot: Dovecot, caplog: pytest.LogCaptureFixture
+) -> None:
+    with mailbox(dovecot.port, "maker", folder="Games") as source:
+        assert list(source.fetch()) == []
+    assert "maker, Games: the folder was missing and has been made" in caplog.text
+    assert uids(dovecot, "maker", "Games") == []
 
 
 def test_a_wrong_password_is_said_as_lasting(dovecot: Dovecot) -> None:
@@ -480,6 +481,37 @@ def test_bye_is_a_lost_connection_and_the_next_fetch_connects_again() -> None:
         assert raws(list(source.fetch())) == [b"hello"]
 
 
+def test_a_kept_connection_that_has_died_is_made_again_at_once() -> None:
+    def first(talk: Talk) -> None:
+        greet(talk)
+        search(talk)
+
+    def second(talk: Talk) -> None:
+        greet(talk)
+        search(talk, 1)
+        give(talk, 1)
+        bye(talk)
+
+    with scripted(first, second) as port, mailbox(port) as source:
+        assert list(source.fetch()) == []
+        assert raws(list(source.fetch())) == [b"hello"]
+
+
+def test_a_folder_that_is_there_and_cannot_be_entered_is_unreachable() -> None:
+    def script(talk: Talk) -> None:
+        talk.say(b"* OK ready")
+        answer(talk)
+        assert b"SELECT" in answer(talk, done=b"NO [NOPERM] not yours")
+        answer(talk, b'* LIST () "/" INBOX')
+
+    with (
+        scripted(script) as port,
+        mailbox(port) as source,
+        pytest.raises(Unreachable, match=r"^imap 127.0.0.1: ann, INBOX: .*\[NOPERM\] not yours"),
+    ):
+        list(source.fetch())
+
+
 @pytest.mark.parametrize("greeting", [b"* BYE too many connections", b"hello?", b""])
 def test_a_server_that_does_not_greet_is_unreachable(greeting: bytes) -> None:
     with (
@@ -529,9 +561,10 @@ def test_starttls_is_required_and_no_password_goes_out_without_it() -> None:
     with (
         scripted(script) as port,
         mailbox(port, tls="starttls") as source,
-        pytest.raises(Unreachable, match="STARTTLS"),
+        pytest.raises(Unreachable, match="STARTTLS") as lost,
     ):
         list(source.fetch())
+    assert lost.value.lasting
     assert not any(b"secret" in line for line in heard)
 
 

@@ -1,7 +1,7 @@
 """Maildirs as mailboxes and as ways out, real ones in a temporary folder (mail.md, The way in)."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -90,6 +90,22 @@ def test_mail_that_is_moved_while_others_are_read_is_found_again(box: Path, wher
     assert next(fetched).key == "b"
     (box / "new" / "a").rename(box / where)
     assert [(one.key, one.raw) for one in fetched] == [("a", b"a")]
+
+
+def test_mail_that_is_moved_between_the_two_listings_is_not_overlooked(
+    box: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(box / "new" / "a")
+    listing = Path.iterdir
+
+    def moved_after(folder: Path) -> Iterator[Path]:
+        found = list(listing(folder))
+        if folder != box and (box / "new" / "a").exists():
+            (box / "new" / "a").rename(box / "cur" / "a:2,")
+        return iter(found)
+
+    monkeypatch.setattr(Path, "iterdir", moved_after)
+    assert [one.key for one in source(box).fetch()] == ["a"]
 
 
 def test_mail_that_vanishes_is_no_error(box: Path) -> None:
