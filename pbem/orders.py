@@ -113,6 +113,7 @@ _BEFORE_SLOT = r"(?: ?[:=] ?| -{1,3} | )"
 _BEFORE_WORD = r"[,;:]? "
 _SEPARATED = re.compile(r"[ :=,]")
 _LONGEST_VERB = 14
+_FORM_BLANK = re.compile("_{2,}")
 _PROSE = re.compile(r"([^\W\d_]+)[,.] ([^\W\d_]+)")
 
 
@@ -351,6 +352,12 @@ class Grammar:
                 first = typography.look_alike(first)
             line = " ".join([first, *map(typography.latin, rest)])
         shapes = self.verbs[verb]
+        if "__" in line:
+            form, line = line, _FORM_BLANK.sub(" ", line).strip()
+            line = re.sub(" {2,}", " ", line)
+            # As it was sent, a form's line holds no order; nor does one that is half filled in.
+            if not any(self._is_filled(shape, line) for shape in shapes):
+                return Line(number, form)
         if any(
             shape.rule.chat and re.fullmatch(shape.rule.chat, line, re.IGNORECASE)
             for shape in shapes
@@ -370,6 +377,11 @@ class Grammar:
         hint = f"; not Latin, though they look so: {odd}" if odd else ""
         usages = usages or shapes[0].rule.shown
         return _refused(number, line, f"not understood; the order is: {usages}{hint}")
+
+    def _is_filled(self, shape: _Shape, line: str) -> bool:
+        """Tell whether a form's line, its blanks taken out, says more than the form itself."""
+        fits = self._fit(shape, line, False) is not None
+        return fits and bool(set(line.upper().split()) - set(shape.rule.usage.split()))
 
     def _fit(self, shape: _Shape, line: str, packaged: bool) -> dict[str, Any] | None:
         """Return the slots' values where a line fits a rule to its last word, else `None`."""
