@@ -381,7 +381,7 @@ class Grammar:
     def _is_filled(self, shape: _Shape, line: str) -> bool:
         """Tell whether a form's line, its blanks taken out, says more than the form itself."""
         fits = self._fit(shape, line, False) is not None
-        return fits and bool(set(line.upper().split()) - set(shape.rule.usage.split()))
+        return fits and bool(set(line.upper().split()) - set(re.findall(r"\w+", shape.rule.usage)))
 
     def _fit(self, shape: _Shape, line: str, packaged: bool) -> dict[str, Any] | None:
         """Return the slots' values where a line fits a rule to its last word, else `None`."""
