@@ -77,7 +77,7 @@ def codec(label: str) -> str | None:
     bare = re.sub(r"[^a-z0-9]", "", label.lower())
     try:
         name = codecs.lookup(_ALIASES.get(bare, label)).name
-        b"".decode(name)
+        b"a".decode(name, "replace")
     except (LookupError, ValueError):
         return None
     return None if name in _NO_CHARSETS else name
@@ -166,10 +166,10 @@ def transferred(data: bytes, encoding: str) -> bytes:
 
 
 def _base64(data: bytes) -> bytes:
-    if _INNER_BLANK.search(data[:2000]):
-        # Said to be base64, and is plain text, perhaps in its last lines only.
-        return data
     padding = data.find(b"=")
+    if _INNER_BLANK.search(data[: min(padding, 2000) if padding >= 0 else 2000]):
+        # Said to be base64, and is plain text.
+        return data
     if padding >= 0:
         # What follows the padding is a footer that somebody put there, or more base64.
         after = data[padding:].lstrip(b"=").strip()

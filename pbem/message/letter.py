@@ -113,8 +113,7 @@ def _read(
     why = verdict.why
     if takes and verdict.kind in ("mail", "list"):
         text, quoted = _words(tree, subject, takes)
-        if not text and tree.sealed:
-            why = tree.sealed
+        why = tree.sealed or why
     return Letter(
         sender=sender,
         senders=tuple(filter(None, senders)),
@@ -210,10 +209,12 @@ def _words(tree: parts.Tree, subject: str, takes: Callable[[str], bool]) -> quot
     best = quotes.cut("\n".join(_plain(piece.plain) for piece in tree.pieces if piece.plain))
     if takes(best.own):
         return best
-    if not best.quoted and any(piece.html for piece in tree.pieces):
+    # Of what was cut from the plain text the HTML is not asked again: its quotes are harder to see.
+    pages = [piece.html if not (piece.plain and best.quoted) else None for piece in tree.pieces]
+    if any(pages):
         said = [
-            html.to_text(piece.html.text()) if piece.html else _plain(piece.plain)
-            for piece in tree.pieces
+            html.to_text(page.text()) if page else _plain(piece.plain)
+            for page, piece in zip(pages, tree.pieces, strict=True)
         ]
         shown = quotes.cut("\n".join(said))
         if takes(shown.own):
