@@ -46,7 +46,8 @@ def judge(
 ) -> Verdict:
     """Tell what a mail is, by its form first and by its words last.
 
-    `token` is the plus part of the address of ours that it came to. The words of a mail never
+    `token` is the plus part of the address of ours that it came to, where only the return path of
+    a letter says so. The words of a mail never
     make it a bounce: people quote bounces.
     """
     head = tree.fields
@@ -60,7 +61,9 @@ def judge(
         return Verdict("own", "it comes from an address of ours")
     if _is_loop(head, own):
         return Verdict("own", "it is a letter of ours that came back")
-    if daemon or (silent and not automatic.startswith("auto-") and token):
+    # Only letters bear such an address, in their return path: an answer to it is a bounce.
+    returned = silent and bool(token) and not automatic.startswith("auto-")
+    if daemon or returned:
         found = _odd_bounce(raw, token)
         if found or silent:
             return Verdict("bounce", "a delivery failed", bounce=found or _unknown(raw, token))
@@ -116,7 +119,7 @@ def _may_answer(head: fields.Fields, sender: str) -> bool:
     suppressed = fields.first(head, "x-auto-response-suppress").lower()
     if any(word.strip() in ("all", "autoreply") for word in suppressed.split(",")):
         return False
-    return bool(sender) and not sender.lower().startswith(_MACHINES)
+    return not sender.lower().startswith(_MACHINES)
 
 
 def _is_spam(head: fields.Fields) -> bool:

@@ -107,7 +107,7 @@ def _read(
     to = (*delivered, *(a for name in ("to", "cc") for _, a in _addresses(head, name, charset)))
     subject = fields.text(head["subject"][0], charset) if "subject" in head else ""
     tag, tags = _tags(delivered, to, subject, own)
-    token = next(filter(None, map(_plus, _ours(to, own))), "")
+    token = next((_plus(ours) for ours in _ours(to, own) if _is_returned(ours)), "")
     verdict = kind.judge(tree, raw, sender, token, subject, own)
     text = quoted = ""
     why = verdict.why
@@ -161,6 +161,11 @@ def _message_id(head: Fields) -> str:
 
 def _ours(to: Collection[str], own: Collection[str]) -> list[str]:
     return [address for address in to if not own or kind.is_own(address, own)]
+
+
+def _is_returned(address: str) -> bool:
+    """Tell whether an address of ours is one that a single letter bears, as its return path."""
+    return "." in _plus(address) or (address.lower().startswith("bounce") and "+" in address)
 
 
 def _plus(address: str) -> str:

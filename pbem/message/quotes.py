@@ -108,15 +108,15 @@ class _Scan:
                 continue
             if depth:
                 self._part()
-            elif old:
-                pass
             elif _is_marker(line):
                 old = True
             elif (end := self._old_mail(at)) > at:
                 self.mails += 1
-                old = not self._is_quoted(end)
+                old = old or not self._is_quoted(end)
                 at = end
                 continue
+            elif old:
+                pass
             elif (start := self._attribution(at)) is not None:
                 marked = self._is_quoted(at + 1)
                 if marked or self._next(at + 1) < len(self.lines):

@@ -9,6 +9,10 @@ from pbem.reading import Roster
 
 OURS = "game@play.example.org"
 FREYA = "freya@example.net"
+GOOD_RESULT = (
+    "mx.play.example.org; dkim=pass (2048-bit key) header.d=example.net;"
+    " dmarc=pass (p=none) header.from=example.net"
+)
 ROSTER = Roster(
     players={FREYA: "Freya", "oswin@example.org": "Oswin"},
     own=(OURS, "bounces+*@play.example.org"),
