@@ -78,6 +78,8 @@ def begin(session: Session, plan: Plan, now: datetime) -> Match:
         seed=seed,
         phase=state.phase,
         turn=0,
+        began=now,
+        key=identity.new_key(),
         created=now,
         seats=[_seat(position, player) for position, player in enumerate(plan.players)],
     )
@@ -93,6 +95,7 @@ def begin(session: Session, plan: Plan, now: datetime) -> Match:
             events=[],
             orders={},
             problems={},
+            missing=[],
             ran=now,
             deadline=match.deadline,
         )
@@ -108,6 +111,7 @@ def _seat(position: int, player: Player) -> Seat:
     return Seat(
         position=position,
         name=player.seat,
+        person=player.seat,
         key=identity.new_key(),
         addresses=[Address(address=whole, folded=folded) for folded, whole in addresses.items()],
     )
@@ -272,6 +276,7 @@ def advance(session: Session, match: Match, now: datetime) -> Turn:
         events=[_event(event) for event in done.events],
         orders=dict(orders),
         problems=_problems(done),
+        missing=missing,
         ran=now,
         deadline=match.deadline,
     )

@@ -31,9 +31,17 @@ def upgrade() -> None:
         sa.Column("phase", sa.String(length=32), nullable=False),
         sa.Column("turn", sa.Integer(), nullable=False),
         sa.Column("deadline", sa.DateTime(), nullable=True),
+        sa.Column("began", sa.DateTime(), nullable=False),
+        sa.Column("waits_until", sa.DateTime(), nullable=True),
         sa.Column("early", sa.Boolean(), nullable=False),
+        sa.Column("run_now", sa.Boolean(), nullable=False),
+        sa.Column("put_off", sa.Boolean(), nullable=False),
+        sa.Column("reminded", sa.DateTime(), nullable=True),
         sa.Column("tries", sa.Integer(), nullable=False),
+        sa.Column("alarm", sa.String(length=100), nullable=False),
         sa.Column("why", sa.Text(), nullable=False),
+        sa.Column("key", sa.String(length=64), nullable=False),
+        sa.Column("open_seats", sa.Integer(), nullable=False),
         sa.Column("created", sa.DateTime(), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_matches")),
         sa.UniqueConstraint("name", name=op.f("uq_matches_name")),
@@ -41,6 +49,27 @@ def upgrade() -> None:
     with op.batch_alter_table("matches", schema=None) as batch_op:
         batch_op.create_index(batch_op.f("ix_matches_deadline"), ["deadline"], unique=False)
         batch_op.create_index(batch_op.f("ix_matches_status"), ["status"], unique=False)
+
+    op.create_table(
+        "applicants",
+        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("match_id", sa.Integer(), nullable=False),
+        sa.Column("person", sa.Text(), nullable=False),
+        sa.Column("address", sa.String(length=320), nullable=False),
+        sa.Column("folded", sa.String(length=320), nullable=False),
+        sa.Column("key", sa.String(length=64), nullable=False),
+        sa.Column("status", sa.String(length=16), nullable=False),
+        sa.Column("asked", sa.DateTime(), nullable=False),
+        sa.Column("confirmed", sa.DateTime(), nullable=True),
+        sa.ForeignKeyConstraint(
+            ["match_id"], ["matches.id"], name=op.f("fk_applicants_match_id_matches")
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_applicants")),
+        sa.UniqueConstraint("match_id", "folded", name=op.f("uq_applicants_match_id_folded")),
+    )
+    with op.batch_alter_table("applicants", schema=None) as batch_op:
+        batch_op.create_index(batch_op.f("ix_applicants_folded"), ["folded"], unique=False)
+        batch_op.create_index(batch_op.f("ix_applicants_status"), ["status"], unique=False)
 
     op.create_table(
         "history",
@@ -64,7 +93,11 @@ def upgrade() -> None:
         sa.Column("match_id", sa.Integer(), nullable=False),
         sa.Column("position", sa.Integer(), nullable=False),
         sa.Column("name", sa.String(length=80), nullable=False),
+        sa.Column("person", sa.Text(), nullable=False),
         sa.Column("key", sa.String(length=64), nullable=False),
+        sa.Column("ready", sa.Boolean(), nullable=False),
+        sa.Column("mail", sa.String(length=16), nullable=False),
+        sa.Column("language", sa.String(length=16), nullable=False),
         sa.ForeignKeyConstraint(
             ["match_id"], ["matches.id"], name=op.f("fk_seats_match_id_matches")
         ),
@@ -83,6 +116,7 @@ def upgrade() -> None:
         sa.Column("events", sa.JSON(), nullable=False),
         sa.Column("orders", sa.JSON(), nullable=False),
         sa.Column("problems", sa.JSON(), nullable=False),
+        sa.Column("missing", sa.JSON(), nullable=False),
         sa.Column("ran", sa.DateTime(), nullable=False),
         sa.Column("deadline", sa.DateTime(), nullable=True),
         sa.ForeignKeyConstraint(
@@ -93,6 +127,21 @@ def upgrade() -> None:
             "match_id", "number", "live", name=op.f("uq_turns_match_id_number_live")
         ),
     )
+    op.create_table(
+        "absences",
+        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("seat_id", sa.Integer(), nullable=False),
+        sa.Column("first", sa.Date(), nullable=False),
+        sa.Column("last", sa.Date(), nullable=False),
+        sa.Column("granted", sa.Boolean(), nullable=False),
+        sa.Column("moved", sa.Boolean(), nullable=False),
+        sa.Column("declared", sa.DateTime(), nullable=False),
+        sa.ForeignKeyConstraint(["seat_id"], ["seats.id"], name=op.f("fk_absences_seat_id_seats")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_absences")),
+    )
+    with op.batch_alter_table("absences", schema=None) as batch_op:
+        batch_op.create_index(batch_op.f("ix_absences_seat_id"), ["seat_id"], unique=False)
+
     op.create_table(
         "addresses",
         sa.Column("id", sa.Integer(), nullable=False),
@@ -138,10 +187,26 @@ def upgrade() -> None:
         batch_op.create_index(batch_op.f("ix_messages_stored"), ["stored"], unique=False)
 
     op.create_table(
+        "tenures",
+        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("seat_id", sa.Integer(), nullable=False),
+        sa.Column("person", sa.Text(), nullable=False),
+        sa.Column("addresses", sa.JSON(), nullable=False),
+        sa.Column("from_turn", sa.Integer(), nullable=False),
+        sa.Column("began", sa.DateTime(), nullable=False),
+        sa.Column("ended", sa.DateTime(), nullable=True),
+        sa.ForeignKeyConstraint(["seat_id"], ["seats.id"], name=op.f("fk_tenures_seat_id_seats")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_tenures")),
+    )
+    with op.batch_alter_table("tenures", schema=None) as batch_op:
+        batch_op.create_index(batch_op.f("ix_tenures_seat_id"), ["seat_id"], unique=False)
+
+    op.create_table(
         "letters",
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("match_id", sa.Integer(), nullable=True),
         sa.Column("seat_id", sa.Integer(), nullable=True),
+        sa.Column("applicant_id", sa.Integer(), nullable=True),
         sa.Column("kind", sa.String(length=32), nullable=False),
         sa.Column("recipient", sa.String(length=320), nullable=False),
         sa.Column("person", sa.Text(), nullable=False),
@@ -156,6 +221,9 @@ def upgrade() -> None:
         sa.Column("why", sa.Text(), nullable=False),
         sa.ForeignKeyConstraint(
             ["answers_id"], ["messages.id"], name=op.f("fk_letters_answers_id_messages")
+        ),
+        sa.ForeignKeyConstraint(
+            ["applicant_id"], ["applicants.id"], name=op.f("fk_letters_applicant_id_applicants")
         ),
         sa.ForeignKeyConstraint(
             ["match_id"], ["matches.id"], name=op.f("fk_letters_match_id_matches")
@@ -180,6 +248,9 @@ def upgrade() -> None:
         sa.Column("text", sa.Text(), nullable=False),
         sa.Column("received", sa.DateTime(), nullable=False),
         sa.Column("message_id", sa.Integer(), nullable=True),
+        sa.Column("late", sa.Boolean(), nullable=False),
+        sa.Column("standing", sa.Boolean(), nullable=False),
+        sa.Column("withdrawn", sa.Boolean(), nullable=False),
         sa.ForeignKeyConstraint(
             ["match_id"], ["matches.id"], name=op.f("fk_sheets_match_id_matches")
         ),
@@ -206,6 +277,10 @@ def downgrade() -> None:
         batch_op.drop_index(batch_op.f("ix_letters_match_id"))
 
     op.drop_table("letters")
+    with op.batch_alter_table("tenures", schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f("ix_tenures_seat_id"))
+
+    op.drop_table("tenures")
     with op.batch_alter_table("messages", schema=None) as batch_op:
         batch_op.drop_index(batch_op.f("ix_messages_stored"))
         batch_op.drop_index(batch_op.f("ix_messages_status"))
@@ -217,12 +292,21 @@ def downgrade() -> None:
         batch_op.drop_index(batch_op.f("ix_addresses_folded"))
 
     op.drop_table("addresses")
+    with op.batch_alter_table("absences", schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f("ix_absences_seat_id"))
+
+    op.drop_table("absences")
     op.drop_table("turns")
     op.drop_table("seats")
     with op.batch_alter_table("history", schema=None) as batch_op:
         batch_op.drop_index(batch_op.f("ix_history_match_id"))
 
     op.drop_table("history")
+    with op.batch_alter_table("applicants", schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f("ix_applicants_status"))
+        batch_op.drop_index(batch_op.f("ix_applicants_folded"))
+
+    op.drop_table("applicants")
     with op.batch_alter_table("matches", schema=None) as batch_op:
         batch_op.drop_index(batch_op.f("ix_matches_status"))
         batch_op.drop_index(batch_op.f("ix_matches_deadline"))

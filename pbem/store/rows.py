@@ -1,0 +1,145 @@
+"""The rows that use cases ask for and add: a match, its turns and sheets, letters, history."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from pbem.store.tables import Applicant, Entry, Letter, Mark, Match, Message, Seat, Sheet, Turn
+
+
+def mark(session: Session, name: str) -> dict[str, Any]:
+    """Return what is remembered under a name; empty where nothing is."""
+    found = session.get(Mark, name)
+    return {} if found is None else dict(found.value)
+
+
+def remember(session: Session, name: str, value: Mapping[str, Any]) -> None:
+    """Remember a value under a name, in place of what was there."""
+    session.merge(Mark(name=name, value=dict(value)))
+
+
+def match_named(session: Session, name: str, *, lock: bool = False) -> Match | None:
+    """Return the match of that name, its row locked where asked."""
+    query = select(Match).where(Match.name == name)
+    return session.scalar(query.with_for_update() if lock else query)
+
+
+def turn_of(session: Session, match: Match, number: int | None = None) -> Turn | None:
+    """Return a match's turn that stands, by its number (the last one if none is given)."""
+    wanted = match.turn if number is None else number
+    query = select(Turn).where(
+        Turn.match_id == match.id, Turn.number == wanted, Turn.live.is_(True)
+    )
+    return session.scalar(query)
+
+
+def newest_sheets(session: Session, match: Match) -> dict[int | None, Sheet]:
+    """Return the sheets that came and count in the phase to come, by seat id (`None`: the GM's)."""
+    query = (
+        select(Sheet)
+        .where(
+            Sheet.match_id == match.id,
+            Sheet.turn == match.turn,
+            Sheet.late.is_(False),
+            Sheet.withdrawn.is_(False),
+        )
+        .order_by(Sheet.received, Sheet.id)
+    )
+    return {sheet.seat_id: sheet for sheet in session.scalars(query)}
+
+
+def gm_orders(session: Session, match: Match) -> str:
+    """Return the game master's order lines for the phase to come."""
+    sheet = newest_sheets(session, match).get(None)
+    return sheet.text if sheet else ""
+
+
+def standing_sheets(session: Session, match: Match) -> dict[int | None, Sheet]:
+    """Return the newest standing sheet of each seat that has one from an earlier turn, by its id.
+
+    Who has sent a standing sheet and then another one in the same turn keeps the standing one.
+    """
+    query = (
+        select(Sheet)
+        .where(
+            Sheet.match_id == match.id,
+            Sheet.turn < match.turn,
+            Sheet.standing,
+            Sheet.late.is_(False),
+            Sheet.withdrawn.is_(False),
+        )
+        .order_by(Sheet.turn, Sheet.received, Sheet.id)
+    )
+    return {sheet.seat_id: sheet for sheet in session.scalars(query)}
+
+
+def queue(
+    session: Session,
+    kind: str,
+    facts: Mapping[str, Any],
+    now: datetime,
+    *,
+    seat: Seat,
+    answers: Message | None = None,
+    turn: int | None = None,
+) -> Letter | None:
+    """Put a letter to a seat into the outbox, addressed to the first of its addresses.
+
+    There is none, and `None` is returned, where the seat is vacant.
+    """
+    if not seat.addresses:
+        return None
+    letter = Letter(
+        match_id=seat.match_id,
+        seat_id=seat.id,
+        kind=kind,
+        recipient=seat.addresses[0].address,
+        person=seat.person,
+        answers_id=answers.id if answers else None,
+        turn=turn,
+        facts=dict(facts),
+        created=now,
+        due=now,
+    )
+    session.add(letter)
+    return letter
+
+
+def queue_apart(
+    session: Session,
+    kind: str,
+    facts: Mapping[str, Any],
+    now: datetime,
+    *,
+    match: Match | None,
+    applicant: Applicant | None = None,
+    answers: Message | None = None,
+) -> Letter:
+    """Put a letter to an applicant into the outbox, or (without one) to the game master.
+
+    Where it is about a match, an answer to it bears a token: the applicant's or the game master's.
+    """
+    letter = Letter(
+        match_id=match.id if match else None,
+        applicant_id=applicant.id if applicant else None,
+        kind=kind,
+        recipient=applicant.address if applicant else "",
+        person=applicant.person if applicant else "",
+        answers_id=answers.id if answers else None,
+        turn=None,
+        facts=dict(facts),
+        created=now,
+        due=now,
+    )
+    session.add(letter)
+    return letter
+
+
+def record(
+    session: Session, match: Match, now: datetime, who: str, what: str, **facts: Any
+) -> None:
+    """Add an entry to a match's history."""
+    session.add(Entry(match_id=match.id, time=now, who=who, what=what, facts=facts))
