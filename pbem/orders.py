@@ -101,7 +101,9 @@ class Reading(NamedTuple):
 
 
 KINDS = {
-    "text": Kind(r"(?=\S*[^\W\d_])\S(?:.{0,98}?\S)?"),
+    # A name may stand in angle brackets, as usage lines have it, but holds none: what quotes a
+    # usage line with words behind it is no order.
+    "text": Kind(r"(?=\S*[^\W\d_])(?:<[^<>]{1,98}>|[^\s<>](?:[^<>]{0,98}?[^\s<>])?)"),
     "int": Kind(r"[+-]?\d{1,12}", int),
     "word": Kind(r"[^\W\d_]+"),
 }
