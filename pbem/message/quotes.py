@@ -22,7 +22,7 @@ _LONGEST_LINE = 1000
 _QUOTE = re.compile(
     r"[ \t]{0,4}(?:[>»›＞]|[|}:](?=[ \t]|$)|[^\W\d_][\w.-]{0,11}>(?=[ >]))[ \t]{0,2}"
 )
-_LABEL = re.compile(r"[*_]{0,2}([^\W\d_][^:：<>@]{0,30}?)[ \xa0]{0,2}[*_]{0,2}[:：][*_]{0,2}(.*)")
+_LABEL = re.compile(r"[*_]{0,2}([^\W\d_][^:：<>@\d]{0,30}?)[ \xa0]{0,2}[*_]{0,2}[:：][*_]{0,2}(.*)")
 _ADDRESS = re.compile(r"[^\s<>@\"(]@[^\s<>@\"()]+\w")
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)|(?<!\d)\d{1,2}[./-]\d{1,2}[./-]\d\d(?!\d)")
 _TIME = re.compile(r"(?<!\d)\d{1,2}[:.h]\d\d(?!\d)")
@@ -191,7 +191,7 @@ class _Scan:
         lines of which one holds an address and one a date. A blank line may part two.
         """
         known: set[str] = set()
-        labels = dated = addressed = 0
+        labels, dated, addressed = 0, False, False
         end = here = at
         while here < len(self.lines) and here - at < 24 and not self.depths[here]:
             line = self.plain[here].strip()[:_LONGEST_LINE]
@@ -201,13 +201,13 @@ class _Scan:
                 field = phrases.LABELS.get(said)
                 if field in known - {"other"} or not (field or label[2].strip()):
                     break
-                if not (labels or field or "@" in line):
+                if not (known or field or ("@" in line or 0 < labels < 8)):
                     break
                 if field:
                     known.add(field)
                 labels += 1
-                addressed += bool(_ADDRESS.search(label[2]))
-                dated += bool(_YEAR.search(label[2]))
+                addressed = addressed or bool(_ADDRESS.search(label[2]))
+                dated = dated or bool(_YEAR.search(label[2]))
                 end = here + 1
             elif line and labels and "@" in line:
                 # A long list of recipients goes on in the next line.

@@ -7,7 +7,6 @@ from tests.message.letters import (
     FREYA,
     GOOD_RESULT,
     entity,
-    html,
     judged,
     letter,
     lines,
