@@ -189,10 +189,13 @@ def _original_id(kinds: dict[str, Leaf]) -> str:
 
 def _odd_bounce(raw: bytes, token: str) -> Bounce | None:
     """Read a bounce of no standard form; `None` where it can't be seen to be one."""
+    import logging
     from email import message_from_bytes
 
     from flufl.bounce import all_failures
 
+    # It logs the traceback of every scanner that an odd mail makes fail.
+    logging.getLogger("flufl.bounce").setLevel(logging.CRITICAL)
     try:
         temporary, permanent = all_failures(message_from_bytes(raw[:64_000]))
     except Exception:

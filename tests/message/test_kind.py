@@ -306,6 +306,15 @@ def test_085_bounces_of_no_standard_form() -> None:
         assert judged(unlabelled) == [BOUNCE]
 
 
+def test_085_an_odd_bounce_leaves_no_traceback_in_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    head = b"Return-Path: <>\r\nTo: bounces+1.x@play.example.org\r\n"
+    for sender in (b"", b"From: M\xe4iler <mailer-daemon@example.net>\r\n"):
+        assert judged(head + sender + b"\r\nFailed.\r\n") == [BOUNCE]
+    assert caplog.records == []
+
+
 def test_086_a_report_is_told_by_its_parts_whoever_sent_it() -> None:
     read = letter(dsn(FAILED))
     assert read.kind == "bounce"
