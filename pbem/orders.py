@@ -101,9 +101,8 @@ class Reading(NamedTuple):
 
 
 KINDS = {
-    # A name may stand in angle brackets, as usage lines have it, but holds none: what quotes a
-    # usage line with words behind it is no order.
-    "text": Kind(r"(?=\S*[^\W\d_])(?:<[^<>]{1,98}>|[^\s<>](?:[^<>]{0,98}?[^\s<>])?)"),
+    # A name may stand in angle brackets, as in a usage line; what goes on after them is one quoted.
+    "text": Kind(r"(?=\S*[^\W\d_])(?:<[^<>]{1,98}>|[^\s<](?:.{0,98}?\S)?)"),
     "int": Kind(r"[+-]?\d{1,12}", int),
     "word": Kind(r"[^\W\d_]+"),
 }
