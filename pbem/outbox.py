@@ -260,7 +260,8 @@ def _notes(session: Session, match: Match, turn: Turn, seat: str | None) -> list
     missing = [one.who for one in session.scalars(entries) if one.facts["turn"] == turn.number]
     notes = [f"No orders came from {', '.join(missing)}."] if missing else []
     for line, message in turn.problems.get(seat or "", ()):
-        notes.append(f"Your line {line} was not carried out: {message}.")
+        stop = "" if message.endswith("?") else "."
+        notes.append(f"Your line {line} was not carried out: {message}{stop}")
     return notes
 
 
