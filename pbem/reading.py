@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 from pathlib import Path
-from typing import Any
 
-from pbem import commands, game, message
+from pbem import commands, game, identity, message
 from pbem.game import Json
 from pbem.message import Letter
 from pbem.orders import MOST_LINES, Grammar, Line
@@ -59,7 +58,7 @@ def read_roster(text: str) -> Roster:
     try:
         given = json.loads(text)
         players = {
-            message.canonical(address): player
+            identity.folded(address): player
             for player, addresses in given["players"].items()
             for address in addresses
         }
@@ -109,9 +108,9 @@ def _judged(
     """Return the action, why, and whether an automatic answer goes out."""
     if letter.kind == "bounce":
         return "bounce", letter.why, False
-    if letter.kind in ("auto", "own", "report"):
+    if letter.kind in ("auto", "own", "report", "bulk"):
         return "ignore", letter.why, False
-    known = roster is None or message.canonical(letter.sender) in roster.players
+    known = roster is None or identity.folded(letter.sender) in roster.players
     if letter.kind == "list" and not (known and lines):
         return "ignore", letter.why, False
     copy = f"{letter.digest} {letter.tag}"
@@ -120,7 +119,7 @@ def _judged(
     seen.add(copy)
     answered = letter.auto_reply and known
     if not letter.sender:
-        senders = [message.canonical(sender) for sender in letter.senders]
+        senders = [identity.folded(sender) for sender in letter.senders]
         both = roster is not None and len(senders) > 1 and all(s in roster.players for s in senders)
         why = "its From holds no address, or more than one: whose mail is it?"
         return "reject", why, both and letter.auto_reply
@@ -128,7 +127,8 @@ def _judged(
         return "reject", f"{letter.sender} is no registered address", False
     if letter.kind in ("spam", "refused"):
         return "reject", letter.why, answered and letter.kind == "refused"
-    fault = _failed_check(letter, roster.authserv_id) if roster and roster.authserv_id else ""
+    server = roster.authserv_id if roster else ""
+    fault = identity.vouched(letter.results, letter.sender, server).fault if server else ""
     if fault:
         return "reject", fault, False
     if len(letter.tags) > 1:
@@ -143,51 +143,3 @@ def _judged(
 def _nothing(letter: Letter) -> str:
     cut = "; what it quotes was not taken" if letter.quoted else ""
     return f"there is no order line in it{cut}"
-
-
-def _failed_check(letter: Letter, server: str) -> str:
-    """Return what the topmost Authentication-Results of our server has against the sender.
-
-    Fields of other servers are anybody's word: where they are all there is, nobody vouches.
-    Only what is aligned with From counts (RFC 7489, 3.1).
-    """
-    ours = [field for field in letter.results if _server(field) == server.casefold()]
-    if not ours:
-        return "only foreign servers vouch for its sender" if letter.results else ""
-    # The package says nothing of its types.
-    import authres  # type: ignore[import-untyped]
-
-    try:
-        header = authres.AuthenticationResultsHeader.parse(f"Authentication-Results: {ours[0]}")
-    except (authres.AuthResError, ValueError, IndexError):
-        return "the result of its sender's authentication can't be read"
-    domain = letter.sender.rpartition("@")[2].casefold()
-    results = [
-        (str(r.method).lower(), str(r.result).lower(), _is_aligned(r, domain))
-        for r in header.results or ()
-    ]
-    dmarc = [result for method, result, _ in results if method == "dmarc"]
-    if "fail" in dmarc:
-        return "its sender failed authentication (dmarc)"
-    checks = [one for one in results if one[0] in ("dmarc", "dkim", "spf")]
-    if any(result == "pass" and aligned for _, result, aligned in checks):
-        return ""
-    against = [m for m, result, _ in checks if result in ("fail", "softfail", "policy", "pass")]
-    return f"its sender failed authentication ({', '.join(against)})" if against else ""
-
-
-def _server(field: str) -> str:
-    said = field.partition(";")[0]
-    return said.partition("(")[0].split(" ")[0].strip('"').casefold()
-
-
-def _is_aligned(result: Any, domain: str) -> bool:
-    """Tell whether a result speaks for the domain of From, or for one above or below it."""
-    said = {f"{p.type}.{p.name}".lower(): str(p.value) for p in result.properties}
-    for name in ("header.from", "header.d", "header.i", "smtp.mailfrom", "smtp.mail"):
-        if name in said:
-            other = said[name].rpartition("@")[2].strip('"').casefold()
-            return bool(other) and (
-                other == domain or other.endswith(f".{domain}") or domain.endswith(f".{other}")
-            )
-    return False
