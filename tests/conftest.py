@@ -1,15 +1,22 @@
 """What many tests need: a set-up folder, a match in it, mails by its players."""
 
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from sqlalchemy import Engine
 
 from pbem import config, intake, store, turns
 from pbem.config import Config
+
+# Everybody runs the same examples; PBEM_EXPLORE=1 looks for new ones.
+settings.register_profile("same", derandomize=True, database=None)
+settings.register_profile("explore", print_blob=True)
+settings.load_profile("explore" if os.environ.get("PBEM_EXPLORE") else "same")
 
 NOW = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
 WEEK = timedelta(days=7)
