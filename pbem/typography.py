@@ -24,7 +24,10 @@ _LOOK_ALIKES = str.maketrans(
 
 _LINE_END = re.compile(r"\r\n|[\n\r\v\f\x85\u2028\u2029]")
 _BLANKS = re.compile(r"\s+")
-_BULLET = re.compile(r"(?:[-*+•·●○◦▪–—→]|\(?\d{1,3}[.)]|\[[ xX]?\])\s+(?=\S)")
+_BULLET = re.compile(
+    r"(?:[-*+•·●○◦▪–—→]|#?\(?\d{1,3}[.):]|\(?[a-z]\)|\[[ xX]?\])\s+(?=\S)|\(?\d{1,3}[.)](?=[^\W\d])"
+)
+_EMPHASIS = re.compile(r"(?<![\w*_])([*_]{1,2})([^\W_][^*_]*[^\W_]|[^\W_])\1(?![\w*_])")
 _MAILTO = re.compile(r"@?(\w[\w .'-]*)<mailto:[^<>\s]*>")
 _TRAILING = " .,;!"
 
@@ -54,6 +57,8 @@ def bare(line: str) -> str:
     """Take from a folded line what stands round it: bullets, numbers, emphasis, trailing stops."""
     if "mailto:" in line:
         line = _MAILTO.sub(r"\1", line)
+    if "*" in line or "_" in line:
+        line = _EMPHASIS.sub(r"\2", line)
     while True:
         shorter = _BULLET.sub("", line, count=1) if _BULLET.match(line) else line
         shorter = shorter.rstrip(_TRAILING)

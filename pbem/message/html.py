@@ -30,9 +30,9 @@ _BLOCKS = _words(
 )
 _BLANKS = re.compile(r"[ \t\r\n\f]+")
 _HIDDEN = (
-    *("display:none", "visibility:hidden", "mso-hide:all", "opacity:0;", "font-size:0;"),
-    *("font-size:0px", "font-size:0pt", "max-height:0;", "max-height:0px", "line-through"),
-    *("color:transparent", "text-indent:-9"),
+    *("display:none", "visibility:hidden", "mso-hide:all", ";opacity:0;", ";max-height:0"),
+    *(";font-size:0", ";font-size:1px", ";height:0;", ";height:0px", ";width:0;", ";width:0px"),
+    *("line-through", "color:transparent", "text-indent:-9", "left:-9", "top:-9", "clip:rect(0"),
 )
 _QUOTES = (
     *("yahoo_quoted", "moz-cite-prefix", "gmail_attr", "protonmail_quote", "mailru-blockquote"),
@@ -139,7 +139,8 @@ class _Page:
         given = node.attributes
         quoted = fixed = False
         if given:
-            style = (given.get("style") or "").lower().replace(" ", "") + ";"
+            style = (given.get("style") or "").lower().replace(" ", "").replace("!important", "")
+            style = f";{style};"
             if "hidden" in given or any(sign in style for sign in _HIDDEN):
                 return None
             names = " ".join((given.get(name) or "") for name in _NAMES).lower()

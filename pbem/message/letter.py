@@ -111,7 +111,7 @@ def _read(
     verdict = kind.judge(tree, raw, sender, token, subject, own)
     text = quoted = ""
     why = verdict.why
-    if takes and verdict.kind in ("mail", "list"):
+    if takes and verdict.kind in ("mail", "list", "bulk"):
         text, quoted = _words(tree, subject, takes)
         why = tree.sealed or why
     return Letter(

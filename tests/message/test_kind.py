@@ -306,6 +306,23 @@ def test_085_bounces_of_no_standard_form() -> None:
         assert judged(unlabelled) == [BOUNCE]
 
 
+def test_085_a_server_that_names_the_failed_in_a_field() -> None:
+    head = "X-Failed-Recipients: ann@example.net\r\nAuto-Submitted: auto-replied\r\n"
+    raw = mail("No luck.\r\n", head=head, To=VERP, From="Mail <Mailer-Daemon@example.net>")
+    bounced = letter(raw).bounced
+    assert bounced is not None
+    assert bounced.recipient == "ann@example.net"
+
+
+def test_087_a_warning_of_a_delay_in_words_is_no_failure() -> None:
+    text = (
+        "Your message has been delayed for 4 hours. We will keep trying.\r\n<ann@example.net>\r\n"
+    )
+    raw = mail(text, head="Return-Path: <>\r\n", To=VERP, From="mailer-daemon@example.net")
+    assert judged(raw) == [IGNORED]
+    assert letter(raw).bounced is None
+
+
 def test_085_an_odd_bounce_leaves_no_traceback_in_the_log(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

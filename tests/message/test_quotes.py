@@ -219,7 +219,9 @@ def test_061_a_signature_above_a_quote_ends_with_it() -> None:
     assert lines(f"MUSTER C4\n-- \nFreya\nCLAIM YORK\n\n{MARKED}\n\nPOT Q\n") == WANTED
 
 
-@pytest.mark.parametrize("bullet", ["- ", "* ", "• ", "1. ", "2) ", "– ", "+ "])
+@pytest.mark.parametrize(
+    "bullet", ["- ", "* ", "• ", "1. ", "2) ", "3: ", "4.", "(5) ", "a) ", "– ", "+ "]
+)
 def test_062_bullets_are_content(bullet: str) -> None:
     assert lines(f"{bullet}MUSTER C4\n{bullet}POT Q\n") == WANTED
 
@@ -347,3 +349,8 @@ def test_a_quoted_flowed_text() -> None:
     kind = "text/plain; charset=utf-8; format=flowed"
     assert lines(mail(f"{ATTRIBUTIONS['pl thunderbird']}\n{MARKED}\n\n{GOOD}", kind)) == WANTED
     assert entity("x").startswith("Content-Type: text/plain")
+
+
+def test_emphasis_round_a_word_or_a_line() -> None:
+    for said in ("*MUSTER* C4", "*MUSTER C4*", "**MUSTER C4**", "_MUSTER_ *C4*", "*MUSTER C4*."):
+        assert lines(f"{said}\nPOT Q\n") == WANTED
