@@ -3,7 +3,6 @@
 import binascii
 import re
 from collections.abc import Mapping
-from email.utils import collapse_rfc2231_value, decode_params
 
 from pbem import typography
 from pbem.message import charsets
@@ -215,6 +214,8 @@ def parameters(value: bytes) -> tuple[str, dict[str, str]]:
     ]
     given = dict(reversed(pairs))
     if any("*" in name for name in given):
+        from email.utils import collapse_rfc2231_value, decode_params
+
         try:
             collapsed = decode_params([("", ""), *((n, f'"{v}"') for n, v in given.items())])[1:]
             given |= {name: collapse_rfc2231_value(v).strip('"') for name, v in collapsed}

@@ -113,7 +113,8 @@ def _read(
     why = verdict.why
     if takes and verdict.kind in ("mail", "list", "bulk"):
         text, quoted = _words(tree, subject, takes)
-        why = tree.sealed or why
+        sealed = "it is encrypted" if text.startswith("-----BEGIN PGP MESSAGE-----") else ""
+        why = tree.sealed or sealed or why
     return Letter(
         sender=sender,
         senders=tuple(filter(None, senders)),

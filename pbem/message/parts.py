@@ -18,6 +18,8 @@ MOST_HEADER = 256_000
 MOST_TEXT = 2_000_000
 
 _BOUNDARY_LINE = re.compile(rb"--([^\s-][^\r\n]{0,98}?)[ \t]*\r?\n[Cc]ontent-", re.ASCII)
+_CONTROLS = re.compile(r"\x1b\[[0-9;?]{0,20}[@-~]|[\x00-\x08\x0e-\x1f\x7f-\x9f]")
+_ENRICHED = re.compile(r"</?[A-Za-z-]{1,60}>")
 _TEXT_LIKE = {"text/plain", "text/markdown", "text/enriched", "text/richtext", "text/flowed"}
 
 
@@ -46,6 +48,8 @@ class Leaf(NamedTuple):
         if len(data) > MOST_TEXT:
             raise TooMuch(f"a text of {len(data)} bytes is longer than {MOST_TEXT}")
         said = one_line_end(charsets.decode(data, self.given.get("charset", "")))
+        if self.kind in ("text/enriched", "text/richtext"):
+            return _ENRICHED.sub("", said.replace("<nl>", "\n"))
         if self.given.get("format", "").lower() == "flowed":
             return unflowed(said, self.given.get("delsp", "").lower() == "yes")
         return said
@@ -188,7 +192,7 @@ def _leaf(
         else:
             head, body = fields.parse(inner, 0, min(len(inner), MOST_HEADER))
             yield from _pieces(found, inner, head, body, len(inner), depth + 1)
-    elif kind == "text/html" and not named:
+    elif kind == "text/html" and disposition != "attachment":
         yield Piece(None, leaf)
     elif kind in _TEXT_LIKE and (not named or depth == 0):
         yield Piece(leaf, None)
@@ -204,13 +208,16 @@ def _note(found: Tree, raw: bytes, start: int, end: int) -> None:
 
 
 def one_line_end(text: str) -> str:
-    """Return a text with every line end that any system or phone writes as `\\n`."""
+    """Return a text with every line end that any system or phone writes as `\\n`.
+
+    What else steers a terminal or a printer goes.
+    """
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     for odd in "\u2028\u2029\v\f\x85":
         if odd in text:
             text = text.replace(odd, "\n")
-    return text
+    return _CONTROLS.sub("", text)
 
 
 def unflowed(text: str, delete_space: bool) -> str:

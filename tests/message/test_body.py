@@ -174,6 +174,8 @@ def test_041_pgp_mime_signed_and_encrypted() -> None:
     coded = entity("-----BEGIN PGP MESSAGE-----", "application/octet-stream; name=e.asc")
     read = letter(parts(version, coded, kind="encrypted", Subject="[hexem1]"))
     assert (read.kind, read.text, read.why) == ("mail", "", "it is encrypted")
+    inline = "-----BEGIN PGP MESSAGE-----\n\nhQEMA\n-----END PGP MESSAGE-----\n"
+    assert letter(mail(inline)).why == "it is encrypted"
 
 
 def test_041_an_inline_pgp_signature() -> None:
@@ -243,6 +245,18 @@ def test_049_a_warning_banner_in_the_text() -> None:
     assert lines(f"[EXTERNAL] {banner}-----\r\n{GOOD}") == WANTED
 
 
+def test_a_page_with_a_name_is_read_unless_it_is_attached() -> None:
+    page = entity("<p>MUSTER C4</p>", "text/html; name=mail.html")
+    assert lines(parts(page)) == ["MUSTER C4"]
+    attached = entity("<p>MUSTER C4</p>", HTML, "Content-Disposition: attachment")
+    assert lines(parts(entity("see file"), attached)) == []
+
+
+def test_enriched_text_and_markdown() -> None:
+    assert lines(mail("<bold>MUSTER C4</bold>\n\nPOT Q<nl>", "text/enriched")) == WANTED
+    assert lines(mail("* **MUSTER C4**\n* POT Q\n", "text/markdown")) == WANTED
+
+
 def test_a_forwarded_mail_beside_the_text_is_not_its_writers() -> None:
     old = "Content-Type: message/rfc822\r\n\r\nFrom: a@example.org\r\n\r\nMUSTER A1\r\n"
     assert lines(parts(entity("See below."), old)) == []
@@ -295,6 +309,11 @@ def test_a_row_of_a_table_is_a_line() -> None:
 def test_a_page_laid_out_in_a_table_keeps_its_lines() -> None:
     page = "<table><tr><td><div>Hi</div><div>MUSTER C4</div><div>POT Q</div></td></tr></table>"
     assert lines(html(page)) == WANTED
+
+
+def test_a_quote_in_a_cell_is_still_a_quote() -> None:
+    cells = "<td>MUSTER C4</td></tr><tr><td><blockquote>MUSTER A1</blockquote></td>"
+    assert lines(html(f"<table><tr>{cells}</tr></table>")) == ["MUSTER C4"]
 
 
 def test_lists_emphasis_entities_and_links() -> None:

@@ -189,6 +189,7 @@ def test_021_the_signature_line_never_joins_in_a_flowed_text() -> None:
     kind = "text/plain; charset=utf-8; format=flowed"
     raw = mail("MUSTER C4\r\n-- \r\nCLAIM YORK\r\n", kind)
     assert lines(raw) == ["MUSTER C4"]
+    assert letter(raw).text == "MUSTER C4"
     raw = mail("> CLAIM \r\n> YORK\r\n> or \r\nMUSTER C4\r\n \r\n", kind)
     assert lines(raw) == ["MUSTER C4"]
 
@@ -281,6 +282,12 @@ def test_a_whole_message_with_other_line_ends() -> None:
     raw = mail("MUSTER C4\r\nPOT Q\r\n")
     assert lines(raw.replace(b"\r\n", b"\n")) == ["MUSTER C4", "POT Q"]
     assert lines(raw.replace(b"\r\n", b"\r")) == ["MUSTER C4", "POT Q"]
+
+
+def test_what_steers_a_terminal_goes() -> None:
+    raw = mail("\x1b[1mMUSTER C4\x1b[0m\n\x07POT Q\x08\n\x9bX\n")
+    assert lines(raw) == ["MUSTER C4", "POT Q"]
+    assert letter(raw).text == "MUSTER C4\nPOT Q\nX"
 
 
 def test_decoding_never_fails() -> None:

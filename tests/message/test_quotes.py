@@ -288,6 +288,12 @@ def test_050_a_disclaimer_is_cut_where_the_grammar_would_not_save_us() -> None:
     assert lines(f"{GOOD}\n{german}Sie, den Absender zu informieren.\nCLAIM YORK\n") == WANTED
 
 
+def test_050_one_such_word_makes_no_disclaimer() -> None:
+    text = "I sent the last sheet in error, as you will have seen, and so here is the one that I\n"
+    text += "would like to be judged by, now that I know the board better:\n"
+    assert lines(text + GOOD) == WANTED
+
+
 def test_050_secrets_among_players_are_no_disclaimer() -> None:
     text = "PRESS TO ALL\nThis is confidential and for the addressee only, by mistake or not, you "
     text += "see, and it is long enough to be one.\nEND PRESS\n"

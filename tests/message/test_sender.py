@@ -147,6 +147,8 @@ def test_074_aliases_by_the_rules_of_a_provider_only() -> None:
         ("Freya <freya@example.net> <m@example.com>", "", "Freya"),
         ('"Freya <freya@example.net>', "", ""),
         ("Freya <freya@example.net", "", ""),
+        ('freya@example.net, "m@example.com', "", ""),
+        ("freya@example.net, (m", "", ""),
         ("((((((Freya <freya@example.net>", "", ""),
         (f"<{'f' * 400}@example.net>", "", ""),
     ],
