@@ -95,7 +95,7 @@ class _Scan:
         own = {at for segment in self.segments for at in self._unsigned(segment, first)}
         own |= self.forms
         return Cut(
-            "\n".join(self.plain[at] for at in sorted(own)).strip(),
+            "\n".join(self.plain[at] for at in sorted(own)).strip("\n"),
             "\n".join(line for at, line in enumerate(self.plain) if at not in own).strip("\n"),
         )
 
