@@ -6,7 +6,8 @@ here stands only its form.
 
 from dataclasses import dataclass
 
-from pbem.orders import Grammar, Kind, Order, Rule
+from pbem.orders import Grammar
+from pbem.usage import Kind, Order, Rule
 
 
 @dataclass(frozen=True)

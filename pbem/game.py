@@ -12,7 +12,8 @@ from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from pbem import typography
-from pbem.orders import Grammar, Order, Problem
+from pbem.orders import Grammar, Problem
+from pbem.usage import Order
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints

@@ -12,7 +12,7 @@ from random import Random
 from pbem.games import offices
 from pbem.games.offices.language import OFFICES, Defend, Take
 from pbem.games.offices.position import State
-from pbem.orders import Order
+from pbem.usage import Order
 
 SEATS = ("Irene", "Basil", "Theo", "Zoe", "Leo")
 KINDS = (

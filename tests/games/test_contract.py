@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from pbem import game as games
 from pbem import judge, typography
 from pbem.game import Event, Game, Played
-from pbem.orders import KINDS, Kind, Order, Rule
+from pbem.usage import KINDS, Kind, Order, Rule
 from tests.games import matches
 from tests.games.matches import SEATS, SEED, WAYS, Table
 

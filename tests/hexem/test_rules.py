@@ -9,7 +9,7 @@ import pytest
 from pbem import game
 from pbem.games import hexem
 from pbem.games.hexem.rules import adjudicate
-from pbem.orders import Order
+from pbem.usage import Order
 from tests.hexem.conftest import described, facts, played, position
 
 TWO = "A1=-4/x A2=-4/x B1=-4/x A8=-4/y A9=-4/y B8=-4/y"

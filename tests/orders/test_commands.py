@@ -7,7 +7,8 @@ import time
 import pytest
 
 from pbem import commands, reading, typography
-from pbem.orders import MOST_LINES, Order
+from pbem.orders import MOST_LINES
+from pbem.usage import Order
 
 
 def one(text: str, *, gm: bool = False) -> Order:

@@ -7,7 +7,7 @@ from random import Random
 from pbem.games.alphabet import words
 from pbem.games.alphabet.sheet import GRAMMAR, Bid, Claim, Pot, Things, Trade
 from pbem.games.alphabet.state import INCOME, State, multiplier
-from pbem.orders import Order
+from pbem.usage import Order
 
 
 def bot(state: State, seat: str, rng: Random) -> str:

@@ -10,7 +10,7 @@ from pbem.game import Event, Orders, Outcome, check_seats
 from pbem.games.alphabet import auction, claims, tiles, trades, words
 from pbem.games.alphabet.sheet import Bid, Claim, Pot, Trade
 from pbem.games.alphabet.state import FIRST_MONEY, INCOME, LAST_TURN, ROUNDS, State, winners
-from pbem.orders import Order
+from pbem.usage import Order
 
 
 def setup(seats: Sequence[str], options: Mapping[str, Any], rng: Random) -> State:

@@ -4,7 +4,9 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from pbem.games.empires.state import State
-from pbem.orders import Grammar, Order, Problem, Rule, choose
+from pbem.names import choose
+from pbem.orders import Grammar, Problem
+from pbem.usage import Order, Rule
 
 
 @dataclass(frozen=True)

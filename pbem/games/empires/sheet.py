@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from pbem import typography
 from pbem.game import Json
-from pbem.orders import KINDS
+from pbem.usage import KINDS
 
 
 class Epoch(NamedTuple):

@@ -18,7 +18,7 @@ from pbem.games.empires.auction import (
 from pbem.games.empires.leftovers import Deal, pick, roll_contests, roll_picks
 from pbem.games.empires.orders import Bid, Pick, Prefer, Score
 from pbem.games.empires.state import Claim, Contest, Past, Round, State, winners
-from pbem.orders import Order
+from pbem.usage import Order
 
 LAST_ROUND = 3
 V = TypeVar("V")

@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 from pbem import game
 from pbem.games.hexem import board
 from pbem.games.hexem.state import State, most, waiting
-from pbem.orders import Grammar, Kind, Order, Problem, Rule, choose
+from pbem.names import choose
+from pbem.orders import Grammar, Problem
+from pbem.usage import Kind, Order, Rule
 
 
 @dataclass(frozen=True)

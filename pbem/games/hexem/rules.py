@@ -13,7 +13,7 @@ from pbem.game import Event, Orders, Outcome
 from pbem.games.hexem import board
 from pbem.games.hexem.grammar import Bid, Muster
 from pbem.games.hexem.state import NOBODY, State, check_countries, hexes, winners
-from pbem.orders import Order
+from pbem.usage import Order
 
 MOST_SEATS = 26
 

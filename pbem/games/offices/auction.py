@@ -23,8 +23,8 @@ from pbem.games.offices.position import (
     Vacated,
     moved,
 )
-from pbem.orders import Order
 from pbem.typography import key
+from pbem.usage import Order
 
 
 class Step(NamedTuple):

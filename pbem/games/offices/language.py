@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from pbem.orders import Grammar, Kind, Order, Rule, choose
+from pbem.names import choose
+from pbem.orders import Grammar
+from pbem.usage import Kind, Order, Rule
 
 OFFICES = (
     "Magister Officiorum",

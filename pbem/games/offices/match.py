@@ -11,7 +11,9 @@ from pbem.games.offices.language import COLOURS, Defend, Gold, Good, Pass, Take,
 from pbem.games.offices.options import OPTIONS, read_by_seat
 from pbem.games.offices.plans import plan_of
 from pbem.games.offices.position import Office, State, Terms
-from pbem.orders import Order, Problem, choose
+from pbem.names import choose
+from pbem.orders import Problem
+from pbem.usage import Order
 
 LEAST_SEATS, MOST_SEATS = 2, 5
 DEFAULT_GOLD = 10

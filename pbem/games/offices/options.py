@@ -5,7 +5,7 @@ from typing import Any
 
 from pbem.game import Option, one_of, whole
 from pbem.games.offices.language import COLOURS, OFFICES, writable
-from pbem.orders import choose
+from pbem.names import choose
 from pbem.typography import key
 
 MOST_OFFICES = 99

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pbem.games.offices.language import GRAMMAR, Defend, Good, Stay, Take
-from pbem.orders import Order
+from pbem.usage import Order
 
 Wish = Take | Stay
 

@@ -7,8 +7,8 @@ from random import Random
 from pbem.game import Event
 from pbem.games.offices import match
 from pbem.games.offices.position import BRINGS_A_GOOD, BRINGS_GOLD, PRICE, Office, State
-from pbem.orders import Order
 from pbem.typography import key
+from pbem.usage import Order
 
 _CONCERNS = ("seat", "holder", "challenger")
 

@@ -6,7 +6,8 @@ from random import Random
 from typing import Any
 
 from pbem.game import Event, Json, Option, Orders, Outcome, check_seats, whole
-from pbem.orders import Grammar, Order, Problem, Rule
+from pbem.orders import Grammar, Problem
+from pbem.usage import Order, Rule
 
 KEY = "tiny"
 TITLE = "Lone Numbers"
