@@ -19,7 +19,7 @@ from sqlalchemy import Engine, select
 
 from pbem import config as configs
 from pbem import game as games
-from pbem import gm, rounds, store, turns
+from pbem import gm, matches, rounds, store, turns
 from pbem.config import Config
 from pbem.faults import Wrong
 
@@ -134,7 +134,7 @@ def _answer_letters(
         turn = store.turn_of(session, row)
         if turn is None:
             return
-        game, state = turns.load_state(row, turn)
+        game, state = matches.load_state(row, turn)
     bot = games.optional(game, "bot")
     for number, name in enumerate(PLAYERS):
         if name in inbox:
@@ -149,7 +149,7 @@ def _answer_letters(
         with store.writing(engine) as session:
             locked = store.match_named(session, match, lock=True)
             if locked is not None:
-                gm.order(session, locked, orders, now)
+                gm.obey(session, locked, orders, now)
 
 
 class _Office:

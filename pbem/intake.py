@@ -15,11 +15,13 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from pbem import game as games
-from pbem import identity, store
+from pbem import identity, matches, store
 from pbem.config import Config
+from pbem.faults import Wrong
 from pbem.game import Game, Json
-from pbem.orders import MOST_LINES, Order, Problem, Reading
-from pbem.store import Address, Match, Message, Seat, Sheet, Turn
+from pbem.orders import MOST_LINES, Problem, Reading
+from pbem.store import Address, Match, Message, Seat, Turn
+from pbem.usage import Order
 
 if TYPE_CHECKING:
     from pbem.message import Letter
@@ -109,6 +111,28 @@ def take(session: Session, config: Config, parcel: Parcel, now: datetime) -> Tak
     )
     session.add(row)
     session.flush()
+    return _handled(session, config, row, letter, now)
+
+
+def retake(session: Session, config: Config, row: Message, now: datetime) -> Taken:
+    """Take a stored message in again, as of its receipt; raise `Wrong` where that would count it
+    twice."""
+    from pbem.message import read
+
+    if row.status not in ("shunted", "rejected", "answered", "ignored"):
+        raise Wrong(f"in{row.id} was taken in already: it is {row.status}; nothing is done")
+    letter = read(
+        row.raw,
+        recipient=row.recipient,
+        own=(config.mail.address,),
+        size_limit=config.mail.size_limit,
+    )
+    return _handled(session, config, row, letter, now)
+
+
+def _handled(
+    session: Session, config: Config, row: Message, letter: "Letter", now: datetime
+) -> Taken:
     try:
         with session.begin_nested():
             taken = _handle(session, config, row, letter, now)
@@ -264,23 +288,13 @@ def _file(session: Session, row: Message, letter: "Letter", seat: Seat, now: dat
     state = _state(session, game, match, turn)
     lawful, unlawful = game.check(state, seat.name, reading.orders)
     problems = [*reading.problems, *unlawful]
-    late = _is_late(match, turn, row.received)
-    for_turn = _turn_for(match, turn, row.received)
-    filed = bool(lawful) and for_turn is not None
+    came = matches.arrival(session, match, seat, row.received)
+    if lawful:
+        came = matches.file(session, match, seat, letter.text, row.received, message=row)
+    late = came.verdict != "in time"
+    filed = bool(lawful) and came.turn is not None
     if filed:
-        session.add(
-            Sheet(
-                match_id=match.id,
-                seat_id=seat.id,
-                turn=for_turn,
-                text=letter.text,
-                received=row.received,
-                message_id=row.id,
-            )
-        )
-        store.record(session, match, now, seat.name, "orders", turn=for_turn)
-        if not late and seat.name in games.deciding(game, state):
-            match.early = True
+        store.record(session, match, now, seat.name, "orders", turn=came.turn)
     receipt = {
         "outcome": _outcome(filed, problems),
         "lines": _echo(game, reading, lawful, problems),
@@ -288,11 +302,11 @@ def _file(session: Session, row: Message, letter: "Letter", seat: Seat, now: dat
         "turn": match.turn,
         "sheet": [game.GRAMMAR.write(order) for order in lawful] if filed else None,
         "forecast": filed and not late,
-        "why": "" if lawful or problems else _nothing_found(letter),
+        "why": came.why or ("" if lawful or problems else _nothing_found(letter)),
     }
     _answer(session, row, letter, seat, now, receipt)
     if late:
-        return Taken("late", "received after the deadline")
+        return Taken("late", came.why)
     return Taken("filed" if filed else "answered", "" if filed else "no lawful order in it")
 
 
@@ -302,23 +316,6 @@ def _state(session: Session, game: Game, match: Match, turn: Turn) -> Any:
     if turn.id not in states:
         states[turn.id] = game.load(turn.state, [seat.name for seat in match.seats], match.options)
     return states[turn.id]
-
-
-def _is_late(match: Match, turn: Turn, received: datetime) -> bool:
-    """Tell whether a mail missed the phase it was written for.
-
-    It did where it came after the deadline, or where that phase was run before it was fetched.
-    """
-    return received < turn.ran or (match.deadline is not None and received > match.deadline)
-
-
-def _turn_for(match: Match, turn: Turn, received: datetime) -> int | None:
-    """Return the turn a mail's orders count for; `None` where they are too late for any."""
-    if not _is_late(match, turn, received):
-        return match.turn
-    if match.settings.get("late") != "next":
-        return None
-    return match.turn if received < turn.ran else match.turn + 1
 
 
 def _outcome(filed: bool, problems: Sequence[Problem]) -> str:

@@ -10,11 +10,11 @@ from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
 from pbem import game as games
-from pbem import identity, schedule, store
+from pbem import identity, matches, schedule, store
 from pbem.config import Config
 from pbem.game import Event, Game
 from pbem.post import Accepted, Refused, Sender
-from pbem.store import Letter, Match, Message, Seat, Turn
+from pbem.store import Applicant, Letter, Match, Message, Seat, Turn
 
 if TYPE_CHECKING:
     from pbem.reports import Envelope
@@ -91,7 +91,7 @@ def _send_one(
     elif fault:
         _put_off(engine, letter, now, fault, result)
     else:
-        done = sender.send(envelope_from, letter.recipient, raw)
+        done = sender.send(envelope_from, letter.recipient or config.game_master.address, raw)
         if isinstance(done, Accepted):
             _mark(engine, number, now, "sent", "")
             result.sent += 1
@@ -135,6 +135,11 @@ def _outlived(session: Session, letter: Letter, now: datetime) -> str:
         )
         if session.scalar(newer.limit(1)) is not None:
             return "overtaken by a newer receipt"
+    if letter.seat_id is not None:
+        seat = session.get_one(Seat, letter.seat_id)
+        # Its token is the new player's, and what it tells may be none of the old one's business.
+        if all(one.address != letter.recipient for one in seat.addresses):
+            return "the address is the seat's no more"
     if letter.match_id is None or letter.turn is None:
         return ""
     match = session.get_one(Match, letter.match_id)
@@ -166,7 +171,7 @@ def compose(session: Session, config: Config, letter: Letter, now: datetime) -> 
         facts = facts_of(session, config, match, turn, seat, now, shown=shown)
     facts |= {
         **letter.facts,
-        "person": letter.person,
+        "person": letter.person or config.game_master.name,
         "address": config.mail.address,
         "written": letter.created.isoformat(),
     }
@@ -194,16 +199,16 @@ def facts_of(
         "title": game.TITLE,
         "game": game.KEY,
         "seats": seats,
-        "players": [{"seat": name, "person": name} for name in seats],
+        "players": [{"seat": one.name, "person": one.person} for one in match.seats],
         "seat": seat.name if seat else None,
-        "person": seat.name if seat else "",
+        "person": seat.person if seat else "",
         "options": match.options,
         "deadline": _deadline(match, turn, now),
         "address": config.mail.address,
         "written": now.isoformat(),
     }
     if seat and not config.mail.plus_addressing:
-        facts["token_line"] = f"PASSWORD {_token(match, seat)}"
+        facts["token_line"] = f"PASSWORD {matches.token(match, seat)}"
     if turn is None:
         return facts
     state = game.load(turn.state, seats, match.options)
@@ -248,28 +253,31 @@ def _shown(
         "notes": _notes(session, match, turn, name),
         "winners": list(game.winners(state)) if over else [],
         "seed": match.seed if over and match.settings.get("reveal") != "never" else None,
-        "seed_hash": _seed_hash(session, match),
+        "seed_hash": matches.seed_hash(match.seed),
     }
 
 
 def _notes(session: Session, match: Match, turn: Turn, seat: str | None) -> list[str]:
-    """Return sentences of the program's own about a turn: who was missing, what was refused."""
-    entries = select(store.Entry).where(
-        store.Entry.match_id == match.id, store.Entry.what == "no orders"
-    )
-    missing = [one.who for one in session.scalars(entries) if one.facts["turn"] == turn.number]
-    notes = [f"No orders came from {', '.join(missing)}."] if missing else []
+    """Return sentences of the program's own about a turn.
+
+    They tell who sent no orders, by whose standing sheet the reader's seat went, what of his was
+    not carried out, and whether the game master has looked at sealed orders.
+    """
+    notes = [f"No orders came from {', '.join(turn.missing)}."] if turn.missing else []
+    if seat in turn.missing and seat in turn.orders:
+        notes.append("You sent none, so your standing orders were carried out.")
     for line, message in turn.problems.get(seat or "", ()):
-        stop = "" if message.endswith("?") else "."
-        notes.append(f"Your line {line} was not carried out: {message}{stop}")
-    return notes
-
-
-def _seed_hash(session: Session, match: Match) -> str:
-    entry = session.scalar(
-        select(store.Entry).where(store.Entry.match_id == match.id, store.Entry.what == "begun")
+        notes.append(f"Your line {line} was not carried out: {message}.")
+    entries = select(store.Entry).where(
+        store.Entry.match_id == match.id, store.Entry.what.in_(("looked", "previewed"))
     )
-    return str(entry.facts["seed_hash"]) if entry else ""
+    looks = [one for one in session.scalars(entries) if one.facts["turn"] == turn.number - 1]
+    looked = dict.fromkeys(one.facts["seat"] for one in looks if one.what == "looked")
+    if looked:
+        notes.append(f"The game master read the sealed orders of {', '.join(looked)}.")
+    if any(one.what == "previewed" for one in looks):
+        notes.append("The game master looked at what the turn would do before it was run.")
+    return notes
 
 
 def _forecast(session: Session, letter: Letter, seat: Seat) -> list[Event] | None:
@@ -288,8 +296,17 @@ def _forecast(session: Session, letter: Letter, seat: Seat) -> list[Event] | Non
     return list(forecast(state, seat.name, lawful))
 
 
-def _token(match: Match, seat: Seat) -> str:
-    return identity.token(match.name, seat.name, seat.key)
+def _bearer(session: Session, letter: Letter) -> tuple[Match, Seat | Applicant | None] | None:
+    """Return whose token a letter bears, and for which match: a seat's, an applicant's, or (no one)
+    the game master's; `None` where it bears none."""
+    match = session.get(Match, letter.match_id) if letter.match_id else None
+    if match is None:
+        return None
+    if letter.seat_id is not None:
+        return match, session.get_one(Seat, letter.seat_id)
+    if letter.applicant_id is not None:
+        return match, session.get_one(Applicant, letter.applicant_id)
+    return None if letter.recipient else (match, None)
 
 
 def _envelope(session: Session, config: Config, letter: Letter) -> "Envelope":
@@ -297,10 +314,10 @@ def _envelope(session: Session, config: Config, letter: Letter) -> "Envelope":
 
     mail = config.mail
     match = session.get(Match, letter.match_id) if letter.match_id else None
-    seat = session.get(Seat, letter.seat_id) if letter.seat_id else None
+    bearer = _bearer(session, letter)
     reply_to, message_id = mail.address, f"<pbem.{letter.id}@{mail.host}>"
-    if match and seat:
-        token = _token(match, seat)
+    if match and bearer:
+        token = matches.token(*bearer)
         reply_to = identity.address(mail.address, match.name, token, mail.plus_addressing)
         message_id = identity.message_id(match.name, token, letter.id, mail.host)
     answered = session.get(Message, letter.answers_id) if letter.answers_id else None
@@ -309,7 +326,10 @@ def _envelope(session: Session, config: Config, letter: Letter) -> "Envelope":
     root = f"<{match.name}.match@{mail.host}>" if match else None
     return Envelope(
         sender=(f"{config.game_master.name} ({match.name})" if match else "pbem", mail.address),
-        recipient=(letter.person, letter.recipient),
+        recipient=(
+            letter.person or config.game_master.name,
+            letter.recipient or config.game_master.address,
+        ),
         reply_to=reply_to,
         message_id=message_id,
         date=letter.created,
@@ -321,10 +341,10 @@ def _envelope(session: Session, config: Config, letter: Letter) -> "Envelope":
 
 
 def _return_path(session: Session, config: Config, letter: Letter) -> str:
-    """Return the envelope sender: the seat's plus address, so that a bounce says whose it is."""
-    seat = session.get(Seat, letter.seat_id) if letter.seat_id else None
-    if seat is None:
+    """Return the envelope sender: a plus address with the token, so that a bounce says whose it
+    is."""
+    bearer = _bearer(session, letter)
+    if bearer is None:
         return config.mail.address
-    token = _token(seat.match, seat)
     mailbox, plus = config.mail.address, config.mail.plus_addressing
-    return identity.address(mailbox, seat.match.name, token, plus)
+    return identity.address(mailbox, bearer[0].name, matches.token(*bearer), plus)

@@ -1,4 +1,10 @@
-"""The use cases put together: receive, fetch, run, send, a tick of all, the daemon, the status."""
+"""The use cases put together: receive, fetch, run, send, a tick of all, the daemon.
+
+A use case that leads to another returns a value, or leaves a mark in the database, that says so,
+and here it is done: a mail of the game master's is taken in, stored as his (`gm`) and then obeyed;
+an order of his that runs a turn marks the match, which is then run, the mailboxes fetched first.
+Where the process ends in between, the next tick finds the mark.
+"""
 
 import itertools
 import logging
@@ -7,20 +13,21 @@ import random
 import signal
 import socket
 import threading
+import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, BinaryIO
 
 from sqlalchemy import Engine, func, select
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
-from pbem import intake, outbox, post, store, turns
+from pbem import brakes, gm, intake, matches, outbox, post, store, turns
 from pbem.config import Config
 from pbem.faults import Away, Wrong
-from pbem.game import Json
 from pbem.post import Cursor, settings
-from pbem.store import Letter, Match, Message, Seat, Turn
+from pbem.store import Letter, Match, Message
 
 log = logging.getLogger("pbem")
 
@@ -46,6 +53,7 @@ class Tick:
 
     fetched: Fetched
     ran: list[turns.Ran]
+    reminded: int
     sent: outbox.Sent
 
     def lines(self) -> Iterator[str]:
@@ -56,6 +64,8 @@ class Tick:
         for ran in self.ran:
             if ran.outcome == "ran":
                 yield f"{ran.match}: turn run"
+        if self.reminded:
+            yield f"{self.reminded} reminded"
         if self.sent.sent:
             yield f"{self.sent.sent} sent"
 
@@ -91,6 +101,9 @@ def fetch(engine: Engine, config: Config, now: datetime) -> Fetched:
                 _fetch_one(engine, config, number, table, now, result)
             except post.Unreachable as error:
                 result.away.append(str(error))
+                with store.writing(engine) as session:
+                    kept = store.mark(session, f"source {number}")
+                    store.remember(session, f"source {number}", {**kept, "away": str(error)})
     return result
 
 
@@ -170,13 +183,81 @@ def run(
         due = turns.due(session, now)
     if match is None and not due:
         return []
-    for why in fetch(engine, config, now).away:
+    away = fetch(engine, config, now).away
+    for why in away:
         log.warning(why)
+    obey_mails(engine, config, now)
     fetched = _fetched_at(engine, config, now)
     if match is None:
-        return turns.run_due(engine, now, fetched)
-    ran = turns.run(engine, match, now, fetched, early=early)
+        return turns.run_due(engine, now, fetched, away)
+    ran = turns.run(engine, match, now, fetched, early=early, away=away)
     return [ran] if ran else []
+
+
+@dataclass(frozen=True, slots=True)
+class Obeyed:
+    """What became of the game master's lines, and of the turn he had run, if he had."""
+
+    done: list[gm.Done]
+    ran: list[turns.Ran]
+
+
+def obey(engine: Engine, config: Config, name: str, text: str, now: datetime) -> Obeyed:
+    """Carry out the game master's lines for a match; a turn that they ask for is run at once."""
+    with store.writing(engine) as session:
+        match = store.match_named(session, name, lock=True)
+        if match is None:
+            raise Wrong(f"no match is called {name!r}")
+        done = gm.obey(session, match, text, now)
+        asked = match.run_now
+    return Obeyed(done, run(engine, config, now, name) if asked else [])
+
+
+def obey_mails(engine: Engine, config: Config, now: datetime) -> int:
+    """Carry out the game master's orders that came by mail; answer each; return how many came.
+
+    A mail that makes our code fail is shunted with its traceback; the others are carried out.
+    """
+    with store.reading(engine) as session:
+        query = select(Message.id).where(Message.status == "gm").order_by(Message.received)
+        numbers = list(session.scalars(query))
+    for number in numbers:
+        with store.writing(engine) as session:
+            mail = session.get_one(Message, number, with_for_update=True)
+            if mail.status == "gm" and mail.match_id is not None:
+                match = session.get_one(Match, mail.match_id, with_for_update=True)
+                _obey_mail(session, config, match, mail, now)
+    return len(numbers)
+
+
+def _obey_mail(
+    session: Session, config: Config, match: Match, mail: Message, now: datetime
+) -> None:
+    # Reading mail takes long to import, and most ticks find none.
+    from pbem.message import read
+
+    letter = read(mail.raw, recipient=mail.recipient, size_limit=config.mail.size_limit)
+    try:
+        with session.begin_nested():
+            done = gm.obey(session, match, letter.text, now, by_mail=True)
+    except DBAPIError:
+        raise
+    # Whatever a mail does to our code, it is kept, and the next one is taken in.
+    except Exception as error:
+        mail.status, mail.why = "shunted", traceback.format_exc()
+        says = [f"The mail {mail.subject!r} made the program fail: {type(error).__name__}: {error}"]
+        remedies = [f"pbem letter in{mail.id} --retry"]
+        matches.tell_gm(session, match, now, "Your orders were not carried out", says, remedies)
+        return
+    refused = sum(one.refused for one in done)
+    mail.status = "filed" if len(done) > refused else "answered"
+    about = f"{refused} of your orders refused" if refused else "Your orders are carried out"
+    facts = {
+        "about": about if done else "No order found in your mail",
+        "sentences": [f"{one.text}: {'refused: ' if one.refused else ''}{one.said}" for one in done]
+        or ["Nothing was done."],
+    }
+    store.queue_apart(session, "notice", facts, now, match=match, answers=mail)
 
 
 def send(engine: Engine, config: Config, now: datetime) -> outbox.Sent:
@@ -201,11 +282,14 @@ def send(engine: Engine, config: Config, now: datetime) -> outbox.Sent:
 def tick(engine: Engine, config: Config, now: datetime) -> Tick:
     """Fetch, run what is due, send: once."""
     fetched = fetch(engine, config, now)
-    ran = turns.run_due(engine, now, _fetched_at(engine, config, now))
+    obey_mails(engine, config, now)
+    ran = turns.run_due(engine, now, _fetched_at(engine, config, now), fetched.away)
+    with store.writing(engine) as session:
+        reminded = brakes.remind(session, now)
     sent = send(engine, config, now)
     with store.writing(engine) as session:
         store.remember(session, "tick", {"time": now.isoformat()})
-    return Tick(fetched, ran, sent)
+    return Tick(fetched, ran, reminded, sent)
 
 
 def serve(engine: Engine, config: Config, every: float, clock: datetime | None = None) -> None:
@@ -263,66 +347,3 @@ def _notify(state: str) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as speaker:
         speaker.connect("\0" + place[1:] if place.startswith("@") else place)
         speaker.sendall(state.encode())
-
-
-def status(session: Session, now: datetime, match: str | None = None) -> Json:
-    """Return what a game master asks: what is due when, who is missing, what is stuck."""
-    query = select(Match).order_by(Match.deadline.is_(None), Match.deadline, Match.id)
-    if match is not None:
-        query = query.where(Match.name == match)
-    tick = store.mark(session, "tick")
-    count = {
-        "queued": select(func.count()).where(Letter.status == "queued"),
-        "failed": select(func.count()).where(Letter.status.in_(("failed", "bounced"))),
-        "shunted": select(func.count()).where(Message.status == "shunted"),
-    }
-    return {
-        "now": now.isoformat(),
-        "matches": [_status_of(session, one) for one in session.scalars(query)],
-        "letters": {name: session.scalar(counted) or 0 for name, counted in count.items()},
-        "last_tick": tick.get("time"),
-    }
-
-
-def _status_of(session: Session, match: Match) -> Json:
-    turn = store.turn_of(session, match)
-    waiting: list[str] = []
-    if turn is not None and match.status in ("running", "held"):
-        game, state = turns.load_state(match, turn)
-        waiting = list(game.waiting(state))
-    sheets = store.newest_sheets(session, match)
-    sent = [seat.name for seat in match.seats if seat.id in sheets]
-    return {
-        "match": match.name,
-        "game": match.game,
-        "state": match.status,
-        "phase": match.phase,
-        "turn": match.turn,
-        "deadline": match.deadline.isoformat() if match.deadline else None,
-        "zone": match.zone,
-        "sent": sent,
-        "missing": [seat for seat in waiting if seat not in sent],
-        "why": match.why,
-    }
-
-
-def view(match: Match, turn: Turn, seat: str | None) -> Json:
-    """Return what a seat (`None`: the public) may know of a turn's state, as JSON."""
-    game, state = turns.load_state(match, turn)
-    return {
-        **game.view(state, seat),
-        "match": match.name,
-        "seat": seat,
-        "turn": turn.number,
-    }
-
-
-def shown(
-    session: Session, config: Config, match: Match, turn: Turn, seat: str | None, now: datetime
-) -> str:
-    """Return the report of a turn as a seat (`None`: the public) may read it, as text."""
-    from pbem.reports import words
-
-    row = session.scalar(select(Seat).where(Seat.match_id == match.id, Seat.name == seat))
-    facts = outbox.facts_of(session, config, match, turn, row, now)
-    return words("report", facts, config.templates_folder).text

@@ -223,6 +223,68 @@ def next_deadline(
     raise ValueError("the pauses leave no date for a deadline within ten years; take one out")
 
 
+def fair_deadline(
+    schedules: Mapping[str, Schedule],
+    phase: str,
+    now: datetime,
+    zone: ZoneInfo,
+    pause: Sequence[Pause] = (),
+) -> datetime | None:
+    """Return the deadline of a phase that begins now because a turn was run, late or early.
+
+    It is `next_deadline`'s, or the one after it where that leaves less than half of the time from
+    the one to the other: nobody gets a day for a week's phase since the machine was off.
+    """
+    first = next_deadline(schedules, phase, now, zone, pause)
+    if first is None:
+        return None
+    second = next_deadline(schedules, phase, first, zone, pause)
+    return second if second and (first - now) * 2 < second - first else first
+
+
+def day_after(deadline: datetime, day: date, zone: ZoneInfo, pause: Sequence[Pause]) -> datetime:
+    """Return the deadline moved to the same time of day on the first date after `day` that is
+    not paused."""
+    at = deadline.astimezone(zone).time()
+    day += timedelta(days=1)
+    while any(span.first <= day <= span.last for span in pause):
+        day += timedelta(days=1)
+    return _moment(day, at, zone)
+
+
+def later(deadline: datetime, text: str, zone: ZoneInfo) -> datetime:
+    """Return the deadline moved on by a duration: days by the wall clock, hours as they pass.
+
+    Raise `ValueError` where it is no duration, or nothing.
+    """
+    days, rest = _duration(text)
+    if not days and not rest:
+        raise ValueError(f"{text!r} is no time at all; write it as in 24h or 2d")
+    local = deadline.astimezone(zone)
+    return (
+        _moment(local.date() + timedelta(days=days), local.time(), zone) if days else deadline
+    ) + rest
+
+
+def odd_time(text: str, zone: ZoneInfo) -> str:
+    """Say what is odd about a written time without offset: the clock skips it, or shows it twice.
+
+    Empty where nothing is, or where it is no time.
+    """
+    try:
+        written = datetime.fromisoformat(text.strip().upper())
+        moment = parse_time(text, zone).astimezone(zone)
+    except ValueError:
+        return ""
+    if written.tzinfo is not None:
+        return ""
+    if moment.replace(tzinfo=None) != written.replace(microsecond=0):
+        return f"the clocks of {zone.key} skip that time: {moment:%H:%M} is meant, right after it"
+    if moment.utcoffset() != moment.replace(fold=1).utcoffset():
+        return f"the clocks of {zone.key} show that time twice: the first of the two is meant"
+    return ""
+
+
 def told(deadline: datetime, zone: ZoneInfo, now: datetime) -> Told:
     """Return what a letter says of a deadline to a reader in that zone."""
     local = deadline.astimezone(zone)

@@ -43,7 +43,7 @@ SETTINGS = (
 )
 
 # Kept with the match, but nothing in the program heeds them yet; `pbem new` says so.
-NOT_HEEDED = ("early", "grace", "remind", "nmr_limit", "absences", "press", "gm_reads_press")
+NOT_HEEDED = ("press", "gm_reads_press")
 
 
 def new_seed() -> str:

@@ -1,6 +1,10 @@
-"""Matches and their turns: one is made, those due are run, each turn in one transaction."""
+"""Matches and their turns: one is made, those due are run, each turn in one transaction.
 
-import hashlib
+What hinders a turn is told as it is found: the game master by a letter, once, and who called by
+the outcome. The turns that the game master asks for, by mail or command, are marked in the match's
+row and run here like those that are due.
+"""
+
 import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,11 +14,12 @@ from typing import Any, NamedTuple
 from sqlalchemy import Engine, or_, select
 from sqlalchemy.orm import Session
 
+from pbem import brakes, identity, matches, players, schedule, settings, store
 from pbem import game as games
-from pbem import identity, schedule, settings, store
 from pbem.faults import Away, Wrong
-from pbem.game import Game, Json, Played
-from pbem.store import Address, Match, Seat, Turn
+from pbem.game import Json, Played
+from pbem.matches import Phase
+from pbem.store import Match, Seat, Sheet, Tenure, Turn
 
 # How often a failing turn is tried before its match is held.
 MOST_TRIES = 3
@@ -30,7 +35,10 @@ class Player:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A match to be made, as the game master asked for it, not yet checked."""
+    """A match to be made, as the game master asked for it, not yet checked.
+
+    `open_seats` more seats than players are to be joined by mail.
+    """
 
     game: str
     match: str
@@ -38,18 +46,24 @@ class Plan:
     options: Mapping[str, Any]
     schedules: tuple[str, ...] = ()
     zone: str = "UTC"
+    open_seats: int = 0
 
 
 class Ran(NamedTuple):
-    """What became of a match that was due: `outcome` is ran, put off, failed, or held."""
+    """What became of a match that was due.
+
+    `outcome` is ran, failed, held, or what a `Brake` says. `news` tells whether it was found now;
+    else the game master knows it already.
+    """
 
     match: str
     outcome: str
     why: str = ""
+    news: bool = True
 
 
 def begin(session: Session, plan: Plan, now: datetime) -> Match:
-    """Make a match and queue a welcome to each seat.
+    """Make a match; one without open seats begins, with a welcome to each seat.
 
     Raise `ValueError` naming what can't be: an unknown game, option, zone or schedule, a name that
     is taken, seats the game can't do with.
@@ -64,101 +78,80 @@ def begin(session: Session, plan: Plan, now: datetime) -> Match:
     options = games.read_options(game.OPTIONS, theirs, game.KEY)
     schedule.parse_zone(plan.zone)
     schedule.parse_all(plan.schedules)
-    seats = [player.seat for player in plan.players]
     seed = kept.pop("seed") or settings.new_seed()
-    state = game.setup(seats, options, games.chance(seed, 0, "setup"))
+    # Whether the game can be played with so many seats is told now, not when the last has come.
+    seats = [player.seat for player in plan.players]
+    seats += [f"open seat {number + 1}" for number in range(plan.open_seats)]
+    game.setup(seats, options, games.chance(seed, 0, "setup"))
     match = Match(
         name=plan.match,
         game=game.KEY,
-        status="running",
+        status="open",
         options=options,
         settings=kept,
         schedules=list(plan.schedules),
         zone=plan.zone,
         seed=seed,
-        phase=state.phase,
+        phase="open",
         turn=0,
         began=now,
         key=identity.new_key(),
+        open_seats=plan.open_seats,
         created=now,
-        seats=[_seat(position, player) for position, player in enumerate(plan.players)],
     )
-    match.deadline = deadline_after(match, now, games.deciding(game, state))
     session.add(match)
     session.flush()
-    session.add(
-        Turn(
-            match_id=match.id,
-            number=0,
-            phase="setup",
-            state=game.dump(state),
-            events=[],
-            orders={},
-            problems={},
-            missing=[],
-            ran=now,
-            deadline=match.deadline,
-        )
-    )
-    store.record(session, match, now, "gm", "begun", seed_hash=seed_hash(seed))
-    for seat in match.seats:
-        store.queue(session, "welcome", {}, now, seat=seat, turn=0)
+    for position, player in enumerate(plan.players):
+        seat = Seat(position=position, name=player.seat, match=match)
+        players.take(session, seat, player.seat, player.addresses, now)
+    store.record(session, match, now, "gm", "made", open_seats=plan.open_seats)
+    if not plan.open_seats:
+        matches.set_up(session, match, now)
+        return match
+    facts = {
+        "about": f"You have a seat in {match.name}",
+        "sentences": [f"It begins when {plan.open_seats} more have joined."],
+    }
+    matches.tell(session, match, "notice", facts, now)
     return match
 
 
-def _seat(position: int, player: Player) -> Seat:
-    addresses = {identity.folded(address): address for address in player.addresses}
-    return Seat(
-        position=position,
-        name=player.seat,
-        person=player.seat,
-        key=identity.new_key(),
-        addresses=[Address(address=whole, folded=folded) for folded, whole in addresses.items()],
-    )
-
-
-def seed_hash(seed: str) -> str:
-    """Return what is published of a secret seed: its SHA-256."""
-    return hashlib.sha256(seed.encode()).hexdigest()
-
-
-def deadline_after(match: Match, now: datetime, deciding: Sequence[str] = ()) -> datetime | None:
-    """Return the deadline of the match's phase if it begins now; `None` without a schedule.
-
-    Where single seats are asked to decide, the schedule for `decision` is meant.
-    """
-    return schedule.next_deadline(
-        schedule.parse_all(match.schedules),
-        "decision" if deciding else match.phase,
-        now,
-        schedule.parse_zone(match.zone),
-        [schedule.parse_pause(text) for text in match.settings.get("pause", ())],
-    )
-
-
 def due(session: Session, now: datetime) -> list[str]:
-    """Name the running matches whose deadline has come, the longest due first."""
+    """Name the running matches that are to be run, or looked at, the longest due first."""
     query = (
         select(Match.name)
-        .where(Match.status == "running", or_(Match.deadline <= now, Match.early))
+        .where(
+            Match.status == "running",
+            or_(Match.deadline <= now, Match.early, Match.run_now),
+            or_(Match.waits_until.is_(None), Match.waits_until <= now, Match.early, Match.run_now),
+        )
         .order_by(Match.deadline, Match.id)
     )
     return list(session.scalars(query))
 
 
-def run_due(engine: Engine, now: datetime, fetched: datetime | None) -> list[Ran]:
+def run_due(
+    engine: Engine, now: datetime, fetched: datetime | None, away: Sequence[str] = ()
+) -> list[Ran]:
     """Run what is due, each match in a transaction of its own and at most one turn of each.
 
-    `fetched` is when the last mailbox was taken in (`None`: one could not be): a turn whose
-    deadline is later is put off. A turn that fails leaves its match as it was.
+    `fetched` is when the last mailbox was taken in (`None`: one never was): a turn whose deadline
+    is later is put off; `away` says why, of those that can't be reached. A turn that fails leaves
+    its match as it was.
     """
     with store.reading(engine) as session:
         names = due(session, now)
-    return [ran for name in names if (ran := run(engine, name, now, fetched))]
+    return [ran for name in names if (ran := run(engine, name, now, fetched, away=away))]
 
 
 def run(
-    engine: Engine, name: str, now: datetime, fetched: datetime | None, *, early: bool = False
+    engine: Engine,
+    name: str,
+    now: datetime,
+    fetched: datetime | None,
+    *,
+    early: bool = False,
+    away: Sequence[str] = (),
 ) -> Ran | None:
     """Run the phase a match is in, if it is due or `early`; `None` where there is nothing to do.
 
@@ -169,16 +162,13 @@ def run(
         match = _runnable(session, name, now, early)
         if match is None:
             return None
-        early = early or match.early
-        wanted = now if early or match.deadline is None else match.deadline
-        if fetched is None or fetched < wanted:
-            return Ran(name, "put off", "a mailbox could not be fetched since the deadline")
-        if not early and _is_stale(session, match, now):
-            return Ran(name, "put off", f"long overdue: `pbem resume {name}` sets a new deadline")
+        brake = brakes.braked(session, match, now, fetched, early, away)
+        if brake is not None:
+            return Ran(name, *brake)
         if match.tries >= MOST_TRIES:
-            match.status = "held"
-            store.record(session, match, now, "program", "held", why=match.why)
-            return Ran(name, "held", match.why)
+            why = match.why or "the process ended each time as it ran the turn"
+            _hold(session, match, now, why)
+            return Ran(name, "held", why)
         match.tries += 1
         turn = match.turn
     try:
@@ -201,16 +191,22 @@ def _runnable(session: Session, name: str, now: datetime, early: bool) -> Match 
     match = store.match_named(session, name, lock=True)
     if match is None or match.status != "running":
         return None
-    is_due = match.early or (match.deadline is not None and match.deadline <= now)
+    is_due = match.early or match.run_now
+    is_due = is_due or (match.deadline is not None and match.deadline <= now)
     return match if early or is_due else None
 
 
-def _is_stale(session: Session, match: Match, now: datetime) -> bool:
-    """Tell whether a deadline is found later than by the length of its own phase (`life.md`)."""
-    turn = store.turn_of(session, match)
-    if turn is None or match.deadline is None:
-        return False
-    return now - match.deadline > match.deadline - turn.ran
+def _hold(session: Session, match: Match, now: datetime, why: str, **facts: Any) -> None:
+    match.status, match.why = "held", why
+    store.record(session, match, now, "program", "held", why=why, **facts)
+    matches.tell_gm(
+        session,
+        match,
+        now,
+        f"{match.name} is held: its turn fails",
+        [f"The turn was tried {MOST_TRIES} times. The last time it ended with: {why}"],
+        ["RELEASE, once the fault is mended", "UNDO", f"pbem run --match {match.name} --dry-run"],
+    )
 
 
 def _failed(
@@ -223,101 +219,163 @@ def _failed(
         match.why = why
         held = match.tries >= MOST_TRIES
         if held:
-            match.status = "held"
-        store.record(
-            session, match, now, "program", "held" if held else "failed", why=why, trace=trace
-        )
+            _hold(session, match, now, why, trace=trace)
+        else:
+            store.record(session, match, now, "program", "failed", why=why, trace=trace)
     return Ran(name, "held" if held else "failed", why)
 
 
-def load_state(match: Match, turn: Turn) -> tuple[Game, Any]:
-    """Return a match's game and the state a turn left."""
-    game = games.named(match.game)
-    seats = [seat.name for seat in match.seats]
-    return game, game.load(turn.state, seats, match.options)
+def orders_of(phase: Phase) -> dict[str, str]:
+    """Return the order texts a phase would be run with, by seat name; `""` is the game master's.
+
+    From who sent none it is his standing sheet, else what the game does by itself for such a seat.
+    """
+    orders = {name: sheet.text for name, sheet in phase.sheets.items()}
+    default = games.optional(phase.game, "default_orders")
+    for seat in phase.missing:
+        if seat in phase.standing:
+            orders[seat] = phase.standing[seat].text
+        elif default:
+            orders[seat] = default(phase.state, seat)
+    return orders
 
 
-def played(session: Session, match: Match) -> tuple[Game, Played, Mapping[str, str]]:
+def played(session: Session, match: Match, phase: Phase) -> tuple[Played, dict[str, str]]:
     """Play the phase a match is in with the sheets that count now; nothing is stored.
 
-    Returns the game, what came of it, and the order texts by seat (`""` the game master's).
+    Returns what came of it, and the order texts by seat (`""` the game master's).
     """
-    turn = store.turn_of(session, match)
-    if turn is None:
-        raise ValueError(f"{match.name} has no turn {match.turn}; the database is damaged")
-    game, state = load_state(match, turn)
-    sheets = store.newest_sheets(session, match)
-    orders = {seat.name: sheets[seat.id].text for seat in match.seats if seat.id in sheets}
+    orders = orders_of(phase)
     texts: dict[str | None, str] = {seat.name: orders.get(seat.name, "") for seat in match.seats}
-    texts[None] = sheets[None].text if None in sheets else ""
+    texts[None] = store.gm_orders(session, match)
     if texts[None]:
         orders[""] = texts[None]
-    return game, games.play(game, state, texts, match.seed, match.turn + 1), orders
+    return games.play(phase.game, phase.state, texts, match.seed, match.turn + 1), orders
 
 
 def advance(session: Session, match: Match, now: datetime) -> Turn:
     """Run the phase a match is in: new turn, events, next deadline, a report to each seat."""
+    phase = matches.phase(session, match)
+    done, orders = played(session, match, phase)
     before = match.phase
-    waiting = _waiting(session, match)
-    game, done, orders = played(session, match)
-    missing = [seat for seat in waiting if seat not in orders]
     match.turn += 1
     match.phase = done.state.phase
-    match.tries, match.why, match.early = 0, "", False
     over = match.phase == "over"
     match.status = "over" if over else "running"
-    decision = games.deciding(game, done.state)
-    match.deadline = None if over else deadline_after(match, now, decision)
+    matches.begin_phase(session, match, now, games.deciding(phase.game, done.state))
+    if over:
+        match.deadline = None
     turn = Turn(
         match_id=match.id,
         number=match.turn,
         phase=before,
-        state=game.dump(done.state),
-        events=[_event(event) for event in done.events],
-        orders=dict(orders),
+        state=phase.game.dump(done.state),
+        events=[event_json(event) for event in done.events],
+        orders=orders,
         problems=_problems(done),
-        missing=missing,
+        missing=list(phase.missing),
         ran=now,
         deadline=match.deadline,
     )
     session.add(turn)
     store.record(session, match, now, "program", "run", turn=match.turn, phase=before)
-    for seat in missing:
+    for seat in phase.missing:
         store.record(session, match, now, seat, "no orders", turn=match.turn)
-    for seat_row in match.seats:
-        facts = {"missing": missing}
-        kind = "over" if over else "report"
-        store.queue(session, kind, facts, now, seat=seat_row, turn=match.turn)
+    _bring_late(session, match)
+    matches.tell(
+        session,
+        match,
+        "over" if over else "report",
+        {"missing": list(phase.missing)},
+        now,
+        turn=match.turn,
+    )
     if over:
-        store.record(session, match, now, "program", "over", winners=list(game.winners(done.state)))
+        winners = list(phase.game.winners(done.state))
+        store.record(session, match, now, "program", "over", winners=winners)
+    else:
+        _tell_of_silence(session, match, phase, now)
     return turn
+
+
+def _bring_late(session: Session, match: Match) -> None:
+    """Have the sheets that missed the phase just run count for the new one (`late = "next"`)."""
+    if match.settings.get("late") == "next" and match.status == "running":
+        query = select(Sheet).where(
+            Sheet.match_id == match.id, Sheet.turn == match.turn - 1, Sheet.late
+        )
+        for sheet in session.scalars(query):
+            sheet.turn, sheet.late = match.turn, False
+    matches.settle(session, match)
+
+
+def _tell_of_silence(session: Session, match: Match, phase: Phase, now: datetime) -> None:
+    """Tell the game master of the seats that have now missed as many turns as `nmr_limit` says."""
+    limit = match.settings.get("nmr_limit", 2)
+    for seat in match.seats:
+        if not limit or seat.name not in phase.missing or not seat.addresses:
+            continue
+        count = _missed(session, match, seat)
+        if count != limit:
+            continue
+        store.record(session, match, now, seat.name, "silent", turns=count)
+        standby = [
+            f"REPLACE {seat.name} WITH {one.person} {one.address}"
+            for one in players.waiting(session, match)
+        ]
+        matches.tell_gm(
+            session,
+            match,
+            now,
+            f"{seat.name} has sent no orders {count} times",
+            [f"No orders came from {seat.name} in the last {count} turns of {match.name}."],
+            [*standby, f"REPLACE {seat.name} WITH <name> <address>", f"DROP {seat.name}"],
+        )
+
+
+def _missed(session: Session, match: Match, seat: Seat) -> int:
+    """Count the turns in a row, up to the last, in which no sheet came from a seat's player.
+
+    Turns in which he had nothing to decide don't count, nor those before he had the seat.
+    """
+    since = session.scalar(
+        select(Tenure.from_turn).where(Tenure.seat_id == seat.id, Tenure.ended.is_(None)).limit(1)
+    )
+    query = (
+        select(Turn)
+        .where(Turn.match_id == match.id, Turn.live.is_(True), Turn.number > (since or 0))
+        .order_by(Turn.number.desc())
+    )
+    count = 0
+    for turn in session.scalars(query):
+        if seat.name in turn.missing:
+            count += 1
+        elif seat.name in turn.orders:
+            break
+    return count
 
 
 def preview(session: Session, match: Match, now: datetime) -> Json:
     """Return what the turn would do now, storing nothing of it but that somebody looked."""
     if match.status == "over":
         raise Wrong(f"{match.name} is over; there is no turn to come")
-    game, done, _ = played(session, match)
+    if match.status == "open":
+        raise Wrong(f"{match.name} has not begun; {match.open_seats} seats are open")
+    phase = matches.phase(session, match)
+    done, _ = played(session, match, phase)
     store.record(session, match, now, "gm", "previewed", turn=match.turn)
     return {
         "match": match.name,
         "turn": match.turn + 1,
-        "state": game.dump(done.state),
+        "state": phase.game.dump(done.state),
         "problems": _problems(done),
-        "waiting": list(game.waiting(done.state)),
-        "events": [_event(event) for event in done.events],
+        "waiting": list(phase.game.waiting(done.state)),
+        "events": [event_json(event) for event in done.events],
     }
 
 
-def _waiting(session: Session, match: Match) -> Sequence[str]:
-    turn = store.turn_of(session, match)
-    if turn is None:
-        return ()
-    game, state = load_state(match, turn)
-    return game.waiting(state)
-
-
-def _event(event: games.Event) -> Json:
+def event_json(event: games.Event) -> Json:
+    """Return an event as it is stored."""
     seen_by = None if event.seen_by is None else list(event.seen_by)
     return {"kind": event.kind, "facts": dict(event.facts), "seen_by": seen_by}
 
@@ -328,20 +386,3 @@ def _problems(done: Played) -> dict[str, list[list[Any]]]:
         for seat, problems in done.problems.items()
         if seat is not None and problems
     }
-
-
-def proposed(session: Session, match: Match, now: datetime) -> datetime | None:
-    """Return the deadline that the match's schedule gives if its phase begins now."""
-    turn = store.turn_of(session, match)
-    return deadline_after(match, now, games.deciding(*load_state(match, turn)) if turn else ())
-
-
-def resume(session: Session, match: Match, now: datetime) -> datetime | None:
-    """Set the deadline that the match's schedule gives from now on; return it."""
-    match.deadline = proposed(session, match, now)
-    told = None if match.deadline is None else match.deadline.isoformat()
-    store.record(session, match, now, "gm", "resumed", deadline=told)
-    for seat in match.seats:
-        facts = {"why": "The game master resumed the match after an outage."}
-        store.queue(session, "deadline", facts, now, seat=seat, turn=match.turn)
-    return match.deadline

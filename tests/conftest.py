@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 from sqlalchemy import Engine
 
-from pbem import config, intake, store, turns
+from pbem import config, intake, matches, store, turns
 from pbem.config import Config
 
 # Everybody runs the same examples; PBEM_EXPLORE=1 looks for new ones.
@@ -68,6 +68,15 @@ def begin(engine: Engine, name: str = "hexem1", now: datetime = NOW, **options: 
     )
     with store.writing(engine) as session:
         turns.begin(session, plan, now)
+
+
+def idle(engine: Engine, name: str = "hexem1", now: datetime = NOW) -> None:
+    """Have every seat of a match send a deliberate empty sheet."""
+    with store.writing(engine) as session:
+        row = store.match_named(session, name)
+        assert row is not None
+        for seat in row.seats:
+            matches.file(session, row, seat, "", now)
 
 
 @pytest.fixture

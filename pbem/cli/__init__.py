@@ -53,7 +53,8 @@ class Desk:
 # Commands by the module that has them: only the one that is asked for is imported.
 _WHERE = {
     "mail": ("receive", "fetch", "send", "tick", "daemon"),
-    "matches": ("new", "run", "resume", "status", "show"),
+    "matches": ("new", "run", "resume", "show"),
+    "master": ("gm", "orders", "status", "letters", "letter", "doctor"),
     "tools": ("init", "demo", "judge", "read", "board", "rules"),
 }
 _COMMANDS = {name: module for module, names in _WHERE.items() for name in names}

@@ -76,7 +76,7 @@ def tick(context: typer.Context) -> int:
     for why in done.sent.whys:
         cli.warn(why)
     for ran in done.ran:
-        if ran.outcome != "ran":
+        if ran.outcome != "ran" and ran.news:
             cli.warn(f"{ran.match}: {ran.outcome}: {ran.why}")
     if any(ran.outcome in ("failed", "held") for ran in done.ran):
         return FAILED

@@ -1,4 +1,4 @@
-"""Commands about matches: new, run, resume, status, show."""
+"""Commands about matches: new, run, resume, show."""
 
 import json
 import re
@@ -24,8 +24,7 @@ MatchName = Annotated[str, typer.Argument(metavar="MATCH")]
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
 _SEAT = re.compile(r"\s*([^<>]+?)\s*((?:<[^<>@\s]+@[^<>@\s]+>\s*)+)")
-_LONGEST_SEAT = 40
-_RESERVED = ("all", "gm", "anonymous", "nothing", "nobody")
+_MOST_OPEN = 100
 
 
 @app.command()
@@ -55,8 +54,8 @@ def new(
     if not _NAME.fullmatch(match):
         remedy = "use a-z, 0-9 and -, at most 32, beginning with a letter or digit"
         raise Wrong(f"MATCH {match!r}: no name for a match; {remedy}")
-    if opened:
-        raise Wrong("--open: joining by mail is not there yet; name every seat with --seat")
+    if not 0 <= opened <= _MOST_OPEN:
+        raise Wrong(f"--open {opened}: write a number of seats from 0 to {_MOST_OPEN}")
     try:
         plan = turns.Plan(
             game=game,
@@ -65,12 +64,15 @@ def new(
             options=_options(game, option or ()),
             schedules=tuple(schedule or ()),
             zone=zone,
+            open_seats=opened,
         )
         with store.writing(desk.engine(config)) as session:
             made = turns.begin(session, plan, desk.now)
             seats = [one.name for one in made.seats]
             deadline = made.deadline.isoformat() if made.deadline else None
-            told = f"the deadline is {_when(made.deadline, made.zone)}"
+            told = f"the deadline is {when(made.deadline, made.zone)}"
+            if made.open_seats:
+                told = f"it begins when {made.open_seats} more have joined"
     except ValueError as error:
         raise Wrong(str(error)) from None
     for name in settings.NOT_HEEDED:
@@ -79,10 +81,11 @@ def new(
     if as_json:
         cli.say_json({"match": match, "deadline": deadline, "seats": seats})
     else:
-        cli.say(f"{match}: {game} for {', '.join(seats)}; {told}")
+        cli.say(f"{match}: {game} for {', '.join(seats) or 'nobody yet'}; {told}")
 
 
 def _players(seats: list[str] | tuple[()]) -> "tuple[Player, ...]":
+    from pbem.players import LONGEST_NAME, RESERVED
     from pbem.turns import Player
 
     found: list[Player] = []
@@ -91,9 +94,9 @@ def _players(seats: list[str] | tuple[()]) -> "tuple[Player, ...]":
         if not parts:
             raise Wrong(f'--seat {text!r}: write it as "Name <name@host>"')
         name = " ".join(parts[1].split())
-        if len(name) > _LONGEST_SEAT or not name.isprintable():
-            raise Wrong(f"--seat {name!r}: a name has at most {_LONGEST_SEAT} plain characters")
-        if name.casefold() in _RESERVED or name.startswith('"'):
+        if len(name) > LONGEST_NAME or not name.isprintable():
+            raise Wrong(f"--seat {name!r}: a name has at most {LONGEST_NAME} plain characters")
+        if name.casefold() in RESERVED or name.startswith('"'):
             raise Wrong(f"--seat {name!r}: that name means something else; choose another")
         if any(name.casefold() == other.seat.casefold() for other in found):
             raise Wrong(f"--seat {name!r}: two seats have that name; make them differ")
@@ -155,10 +158,10 @@ def run(
         raise Wrong("--now, --dry-run: say which match with --match")
     if match is not None:
         with store.reading(engine) as session:
-            _match(session, match)
+            find(session, match)
     if dry_run and match is not None:
         with store.writing(engine) as session:
-            preview = turns.preview(session, _match(session, match), desk.now)
+            preview = turns.preview(session, find(session, match), desk.now)
         cli.say_json(preview)
         return 0
     ran = rounds.run(engine, config, desk.now, match, early=at_once)
@@ -181,65 +184,20 @@ def resume(
     yes: Annotated[bool, typer.Option("--yes", help="Set the deadlines proposed.")] = False,
 ) -> None:
     """After an outage: propose new deadlines for what is overdue; with --yes set them."""
-    from pbem import store, turns
+    from pbem import brakes, store
 
     desk: Desk = context.obj
     with store.writing(desk.engine(desk.config())) as session:
-        names = [match] if match else turns.due(session, desk.now)
+        names = [match] if match else brakes.overdue(session, desk.now)
         for name in names:
-            row = _match(session, name)
-            proposed = turns.proposed(session, row, desk.now)
-            if yes:
-                turns.resume(session, row, desk.now)
-            cli.say(f"{name}: {_when(proposed, row.zone)}{'' if yes else ' (with --yes)'}")
+            row = find(session, name)
+            try:
+                proposed = (brakes.resume if yes else brakes.proposed)(session, row, desk.now)
+            except ValueError as error:
+                raise Wrong(str(error)) from None
+            cli.say(f"{name}: {when(proposed, row.zone)}{'' if yes else ' (with --yes)'}")
     if not names:
         cli.say("nothing is overdue")
-
-
-@app.command()
-def status(
-    context: typer.Context,
-    match: Annotated[str | None, typer.Argument(metavar="[MATCH]")] = None,
-    as_json: AsJson = False,
-) -> int:
-    """Tell what is due when, who is missing, and whether anything is stuck."""
-    from pbem import rounds, store
-
-    desk: Desk = context.obj
-    with store.reading(desk.engine(desk.config())) as session:
-        if match is not None:
-            _match(session, match)
-        found = rounds.status(session, desk.now, match)
-    if as_json:
-        cli.say_json(found)
-    else:
-        _print_status(found)
-    return FAILED if any(one["state"] == "held" for one in found["matches"]) else 0
-
-
-def _print_status(found: dict[str, Any]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("match", "game", "state", "phase", "turn", "deadline", "sent", "missing"):
-        table.add_column(heading, overflow="fold")
-    for one in found["matches"]:
-        when = datetime.fromisoformat(one["deadline"]) if one["deadline"] else None
-        cells = [
-            *(one[key] for key in ("match", "game", "state", "phase")),
-            str(one["turn"]),
-            _when(when, one["zone"]),
-            ", ".join(one["sent"]),
-            ", ".join(one["missing"]),
-        ]
-        table.add_row(*map(cli.printable, cells))
-    console = Console(highlight=False, markup=False)
-    if found["matches"]:
-        console.print(table)
-    letters = ", ".join(f"{count} {kind}" for kind, count in found["letters"].items())
-    console.print(f"{len(found['matches'])} matches; letters: {letters}; ", end="")
-    console.print(f"last tick: {found['last_tick'] or 'never'}")
 
 
 @app.command()
@@ -251,25 +209,28 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show a match as a seat, or the public, may see it."""
-    from pbem import rounds, store
+    from pbem import overview, store
 
     desk: Desk = context.obj
     config = desk.config()
     with store.reading(desk.engine(config)) as session:
-        row = _match(session, match)
+        row = find(session, match)
         names = [one.name for one in row.seats]
         if seat is not None and seat not in names:
             raise Wrong(f"--seat {seat!r}: no seat of {match}; there are: {', '.join(names)}")
         found = store.turn_of(session, row, turn)
         if found is None:
+            if row.status == "open":
+                raise Wrong(f"{match} has not begun; {row.open_seats} seats are open")
             raise Wrong(f"--turn {turn}: {match} has turns 0 to {row.turn}")
         if as_json:
-            cli.say_json(rounds.view(row, found, seat))
+            cli.say_json(overview.view(row, found, seat))
         else:
-            cli.say(rounds.shown(session, config, row, found, seat, desk.now))
+            cli.say(overview.shown(session, config, row, found, seat, desk.now))
 
 
-def _match(session: Any, name: str) -> "Match":
+def find(session: Any, name: str) -> "Match":
+    """Return the match of that name; raise `Wrong` naming those there are."""
     from sqlalchemy import select
 
     from pbem import store
@@ -281,7 +242,8 @@ def _match(session: Any, name: str) -> "Match":
     return found
 
 
-def _when(deadline: datetime | None, zone: str) -> str:
+def when(deadline: datetime | None, zone: str) -> str:
+    """Return a deadline as a game master is told it: in the match's zone, and in UTC."""
     if deadline is None:
         return "none (run it with --now)"
     local = deadline.astimezone(ZoneInfo(zone))

@@ -91,6 +91,9 @@ class Sender(Protocol):
         Raise `Unreachable` where it could not even be tried: the letter is then as before.
         """
 
+    def probe(self) -> None:
+        """Try as far as can be tried without a letter; raise `Unreachable` with what is wrong."""
+
     def close(self) -> None:
         """Let the connection go; a closed sender connects again when it is used again."""
 

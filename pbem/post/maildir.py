@@ -153,6 +153,18 @@ class MaildirSender:
                 f"{self.name}: no letter can be laid down: {error.strerror}"
             ) from error
 
+    def probe(self) -> None:
+        """Make the Maildir, if it is missing, and try to write there (see `Sender.probe`)."""
+        make(self._path)
+        draft = self._path / "tmp" / "probe"
+        try:
+            draft.write_bytes(b"")
+            draft.unlink()
+        except OSError as error:
+            raise Unreachable(
+                f"{self.name}: tmp can't be written: {error.strerror}", lasting=True
+            ) from error
+
     def close(self) -> None:
         """Do nothing: a Maildir has no connection."""
 

@@ -1,6 +1,7 @@
 """A way out through a command that takes letters as `sendmail` does."""
 
 import re
+import shutil
 import signal
 import subprocess
 from collections.abc import Sequence
@@ -57,6 +58,11 @@ class SendmailSender:
                 f"{self.name}: it can't be run: {error.strerror}; mend the command", lasting=True
             ) from error
         return _outcome(self.name, done.returncode, _said(done))
+
+    def probe(self) -> None:
+        """Look whether the command is there and may be run (see `Sender.probe`)."""
+        if shutil.which(self._command[0]) is None:
+            raise Unreachable(f"{self.name}: no such command can be run; mend it", lasting=True)
 
     def close(self) -> None:
         """Do nothing: each letter has a process of its own."""

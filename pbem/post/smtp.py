@@ -47,6 +47,11 @@ class SmtpSender:
         sent = self._try(self._kept, envelope_from, recipient, raw)
         return Later(sent.why) if isinstance(sent, _HungUp) else sent
 
+    def probe(self) -> None:
+        """Connect, secure the connection and log in (see `Sender.probe`)."""
+        self.close()
+        self._kept = _connected(self._server, self.name)
+
     def close(self) -> None:
         """Say good-bye, if there is anybody to say it to."""
         kept, self._kept = self._kept, None

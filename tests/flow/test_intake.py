@@ -1,14 +1,14 @@
 """One order mail from door to receipt: whose it is, what is filed, what is answered."""
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Engine, select
 
-from pbem import identity, intake, store
+from pbem import identity, intake, store, turns
 from pbem.config import Config
 from pbem.store import Letter, Message, Seat, Sheet
-from tests.conftest import NOW, Post, begin, mail
+from tests.conftest import NOW, Post, begin, idle, mail
 
 
 def _letters(engine: Engine, kind: str) -> list[Letter]:
@@ -18,8 +18,10 @@ def _letters(engine: Engine, kind: str) -> list[Letter]:
 
 
 def _sheets(engine: Engine) -> list[str]:
+    """The sheets that count, or may come to; a late one is kept and doesn't."""
     with store.reading(engine) as session:
-        return [sheet.text.strip() for sheet in session.scalars(select(Sheet).order_by(Sheet.id))]
+        query = select(Sheet).where(Sheet.late.is_(False)).order_by(Sheet.id)
+        return [sheet.text.strip() for sheet in session.scalars(query)]
 
 
 def _token(engine: Engine, seat: str = "Ann", match: str = "hexem1") -> str:
@@ -237,16 +239,21 @@ def test_received_in_the_deadlines_second_is_in_time_a_second_later_is_late(
     assert receipt.facts["outcome"] == "nothing taken"
 
 
-def test_late_next_keeps_a_late_sheet_for_the_next_turn(engine: Engine, post: Post) -> None:
+def test_late_next_has_a_late_sheet_count_for_the_next_turn(engine: Engine, post: Post) -> None:
     begin(engine, late="next")
+    idle(engine)
+    deadline = datetime(2026, 12, 6, 19, 0, tzinfo=UTC)
+    assert post(mail("BID x 2"), deadline + timedelta(seconds=1)).status == "late"
+    after = deadline + timedelta(minutes=1)
+    assert turns.run_due(engine, after, after)[0].outcome == "ran"
     with store.reading(engine) as session:
         row = store.match_named(session, "hexem1")
         assert row is not None
-        assert row.deadline is not None
-        deadline = row.deadline
-    post(mail("BID x 2"), deadline + timedelta(seconds=1))
-    with store.reading(engine) as session:
-        assert session.scalars(select(Sheet)).one().turn == 1
+        counting = store.newest_sheets(session, row)
+        assert [sheet.text.strip() for sheet in counting.values()] == ["BID x 2"]
+        turn = store.turn_of(session, row)
+        assert turn is not None
+        assert turn.orders == {"Ann": "", "Bob": ""}
 
 
 def test_a_sheet_of_more_than_a_thousand_lines_is_refused_whole(

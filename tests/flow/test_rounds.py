@@ -14,7 +14,7 @@ from sqlalchemy import Engine, select
 from pbem import rounds, store
 from pbem.config import Config
 from pbem.store import Letter, Message, Sheet, Turn
-from tests.conftest import NOW, mail
+from tests.conftest import NOW, idle, mail
 
 DEADLINE = datetime(2026, 12, 6, 19, 0, tzinfo=UTC)
 
@@ -66,6 +66,7 @@ def test_a_reply_to_a_letter_is_known_by_its_address_alone(
 def test_mail_received_before_the_deadline_and_fetched_after_it_counts(
     match: str, engine: Engine, house: Config
 ) -> None:
+    idle(engine)
     lay(house, mail("BID x 3"), DEADLINE)
     lay(house, mail("BID x 1", number=2), DEADLINE + timedelta(seconds=1), "2.host")
     done = rounds.tick(engine, house, DEADLINE + timedelta(minutes=1))
@@ -123,7 +124,10 @@ def test_a_mailbox_that_is_away_puts_turns_off_and_stops_nothing_else(
     done = rounds.tick(engine, house, DEADLINE + timedelta(minutes=1))
     assert len(done.fetched.away) == 1
     assert [ran.outcome for ran in done.ran] == ["put off"]
-    assert done.sent.sent == 2
+    # The welcomes go out, and the game master is told, once.
+    assert [one["To"] for one in sent(house)[2:]] == ['"Gia" <gia@example.org>']
+    again = rounds.tick(engine, house, DEADLINE + timedelta(minutes=2))
+    assert ([ran.news for ran in again.ran], again.sent.sent) == ([False], 0)
 
 
 # Between any two statements: the process ends where the n-th call of a watched function is made.
@@ -211,10 +215,10 @@ def played(match: str, engine: Engine, house: Config) -> Iterator[datetime]:
 
 
 # More steps than a tick takes; the test after this one holds that to be so.
-STEPS = 200
+STEPS = 240
 
 
-@pytest.mark.parametrize("after", range(0, STEPS, 2))
+@pytest.mark.parametrize("after", range(0, STEPS, 3))
 def test_a_crash_anywhere_loses_and_doubles_nothing(
     played: datetime, engine: Engine, house: Config, crash: Crash, after: int
 ) -> None:

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import Engine, func, select
 
-from pbem import store, turns
+from pbem import brakes, store, turns
 from pbem.store import Entry, Letter, Match, Turn
-from tests.conftest import BOARD, NOW, Post, begin, mail
+from tests.conftest import BOARD, NOW, Post, begin, idle, mail
 
 # Sunday 20:00 in Berlin, in winter.
 DEADLINE = datetime(2026, 12, 6, 19, 0, tzinfo=UTC)
@@ -70,6 +70,7 @@ def test_a_turn_runs_at_its_deadline_with_the_newest_sheets(
 
 
 def test_a_turn_runs_once_however_often_it_is_asked_for(match: str, engine: Engine) -> None:
+    idle(engine)
     assert len(turns.run_due(engine, AFTER, AFTER)) == 1
     assert turns.run_due(engine, AFTER, AFTER) == []
     with store.reading(engine) as session:
@@ -80,6 +81,8 @@ def test_a_turn_runs_once_however_often_it_is_asked_for(match: str, engine: Engi
 def test_the_same_seed_and_orders_give_the_same_match(engine: Engine, post: Post) -> None:
     begin(engine, "hexem1", seed="one seed")
     begin(engine, "hexem2", seed="one seed")
+    idle(engine, "hexem1")
+    idle(engine, "hexem2")
     turns.run_due(engine, AFTER, AFTER)
     with store.reading(engine) as session:
         states = session.scalars(select(Turn.state).where(Turn.number == 1)).all()
@@ -87,8 +90,11 @@ def test_the_same_seed_and_orders_give_the_same_match(engine: Engine, post: Post
 
 
 def test_who_sent_no_orders_is_in_the_history(match: str, engine: Engine, post: Post) -> None:
-    post(mail("BID x 2"))
+    idle(engine)
     turns.run_due(engine, AFTER, AFTER)
+    post(mail("MUSTER A1"), AFTER + timedelta(hours=1))
+    week = AFTER + timedelta(days=7)
+    assert turns.run_due(engine, week, week) == [turns.Ran("hexem1", "ran")]
     with store.reading(engine) as session:
         missing = session.scalars(select(Entry.who).where(Entry.what == "no orders")).all()
         assert missing == ["Bob"]
@@ -97,6 +103,7 @@ def test_who_sent_no_orders_is_in_the_history(match: str, engine: Engine, post: 
 def test_brake_a_mailbox_not_fetched_since_the_deadline_puts_the_turn_off(
     match: str, engine: Engine
 ) -> None:
+    idle(engine)
     for fetched in (None, DEADLINE - timedelta(seconds=1)):
         (ran,) = turns.run_due(engine, AFTER, fetched)
         assert ran.outcome == "put off"
@@ -107,21 +114,23 @@ def test_brake_a_mailbox_not_fetched_since_the_deadline_puts_the_turn_off(
 def test_brake_a_deadline_late_by_more_than_its_phase_waits_for_resume(
     match: str, engine: Engine
 ) -> None:
+    idle(engine)
     phase = DEADLINE - NOW
     late = DEADLINE + phase + timedelta(seconds=1)
     (ran,) = turns.run_due(engine, late, late)
-    assert ran.outcome == "put off"
+    assert ran.outcome == "overdue"
     assert "pbem resume hexem1" in ran.why
     with store.writing(engine) as session:
         row = store.match_named(session, "hexem1", lock=True)
         assert row is not None
-        new = turns.resume(session, row, late)
+        new = brakes.resume(session, row, late)
     assert new is not None
     assert new > late
     assert turns.run_due(engine, new, new)[0].outcome == "ran"
 
 
 def test_a_deadline_late_by_less_than_its_phase_runs(match: str, engine: Engine) -> None:
+    idle(engine)
     late = DEADLINE + (DEADLINE - NOW)
     assert turns.run_due(engine, late, late)[0].outcome == "ran"
 
@@ -132,6 +141,8 @@ def test_a_failing_turn_is_tried_three_times_then_held_and_others_go_on(
     from pbem.games import hexem
 
     begin(engine, "hexem2")
+    idle(engine, "hexem1")
+    idle(engine, "hexem2")
     honest = hexem.adjudicate
 
     def broken(state: object, orders: object, rng: object) -> object:
@@ -168,7 +179,9 @@ def test_run_now_runs_before_the_deadline(match: str, engine: Engine) -> None:
 
 def test_the_last_turn_ends_the_match_and_each_seat_is_told(engine: Engine) -> None:
     begin(engine, turns=1)
+    idle(engine)
     turns.run_due(engine, AFTER, AFTER)
+    idle(engine, now=AFTER)
     week = AFTER + timedelta(days=7)
     turns.run_due(engine, week, week)
     row = _match(engine)

@@ -1,0 +1,204 @@
+"""What puts a turn off: mailboxes not fetched, long outages, missing orders; and who is told.
+
+Nothing here runs a turn. What hinders one is told to the game master once, with the lines he can
+answer; whoever called is given it as a value.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from sqlalchemy import or_, select
+from sqlalchemy.orm import Session
+
+from pbem import matches, schedule, store
+from pbem.matches import Phase
+from pbem.store import Match
+
+
+class Brake(NamedTuple):
+    """What keeps a turn that is due from being run.
+
+    `outcome` is waiting (for who is missing), put off (a mailbox could not be fetched) or overdue
+    (waits for `pbem resume`). `news` tells whether that was found now; else the game master knows
+    it already.
+    """
+
+    outcome: str
+    why: str
+    news: bool = True
+
+
+def braked(
+    session: Session,
+    match: Match,
+    now: datetime,
+    fetched: datetime | None,
+    early: bool,
+    away: Sequence[str] = (),
+) -> Brake | None:
+    """Return what keeps a turn that is due from being run (`life.md`, Brakes), if anything does.
+
+    `fetched` is when the last mailbox was taken in (`None`: one never was), `away` says what
+    hinders those that can't be now.
+    """
+    name, deadline = match.name, match.deadline
+    early = early or match.early or match.run_now
+    wanted = now if early or deadline is None else deadline
+    if fetched is None or fetched < wanted:
+        why = "a mailbox could not be fetched since the deadline"
+        says = [f"In {name} {why}:", *away]
+        remedy = "`pbem doctor` says what is wrong with it; the turn is run once it is fetched."
+        # Where none is away, another process is just fetching it.
+        news = bool(away) and matches.alarm(
+            session, match, now, "A turn is put off", says, [remedy]
+        )
+        return Brake("put off", why, news)
+    if not early and is_overdue(match, now):
+        why = f"long overdue: `pbem resume {name}` sets a new deadline"
+        overdue = f"The deadline of {name} is past by more than its whole phase, so nothing is run."
+        remedies = [f"pbem resume {name} --yes", "DEADLINE <time>", matches.run_line(match)]
+        news = matches.alarm(
+            session, match, now, "A match waits for a new deadline", [overdue], remedies
+        )
+        return Brake("overdue", why, news)
+    return None if early else _waits(session, match, now)
+
+
+def _waits(session: Session, match: Match, now: datetime) -> Brake | None:
+    """Put a turn off for those from whom no orders came; tell who must know."""
+    phase = matches.phase(session, match)
+    deadline = match.deadline
+    if not phase.awaited or deadline is None:
+        return None
+    if match.waits_until is not None:
+        over = match.waits_until <= now
+        return None if over else Brake("waiting", _named(phase), news=False)
+    late = [seat for seat in match.seats if seat.name in phase.awaited]
+    if match.turn == 0 and not match.put_off:
+        # Who was merely late need not be waited for a whole phase.
+        matches.adopt(session, match, now, *late)
+        phase = matches.phase(session, match)
+        return _put_off_once(session, match, phase, now) if phase.awaited else None
+    grace = matches.grace(match)
+    many = _is_deserted(phase)
+    if many and not grace:
+        grace = matches.LONG_GRACE
+    until = deadline + grace
+    if many and until <= now:
+        until = now + grace
+    if until <= now:
+        return None
+    match.waits_until = until
+    matches.adopt(session, match, until, *late)
+    phase = matches.phase(session, match)
+    if not phase.awaited:
+        return None
+    store.record(
+        session, match, now, "program", "waits", until=until.isoformat(), seats=list(phase.awaited)
+    )
+    if many:
+        says = f"Most who sent orders last turn sent none: {', '.join(phase.awaited)}."
+        told = f"The turn is run at {until.isoformat()} unless you decide otherwise."
+        remedies = [matches.run_line(match), "EXTEND 2d", "HOLD"]
+        matches.tell_gm(
+            session,
+            match,
+            now,
+            f"{match.name} waits for most of its players",
+            [says, told],
+            remedies,
+        )
+    return Brake("waiting", _named(phase))
+
+
+def _named(phase: Phase) -> str:
+    return f"no orders yet from {', '.join(phase.awaited)}"
+
+
+def _is_deserted(phase: Phase) -> bool:
+    """Tell whether more than half of the seats that had sent orders last turn are missing."""
+    sent = [seat for seat in phase.turn.orders if seat and seat not in phase.turn.missing]
+    return 2 * sum(seat in phase.awaited for seat in sent) > len(sent)
+
+
+def _put_off_once(session: Session, match: Match, phase: Phase, now: datetime) -> Brake | None:
+    """Put the first turn off by one phase, as somebody has sent no orders; ask the game master."""
+    match.put_off = True
+    later = matches.scheduled(session, match, match.deadline or now)
+    if later is not None and later <= now:
+        later = matches.scheduled(session, match, now)
+    if later is None:
+        return None
+    names = ", ".join(phase.awaited)
+    why = f"No orders came from {names}, and this is the first turn: it is put off, once."
+    matches.move_deadline(session, match, later, now, "program", why)
+    adopted = matches.phase(session, match)
+    matches.tell_gm(
+        session,
+        match,
+        now,
+        f"The first turn of {match.name} waits for {names}",
+        [why, f"Without an answer of yours it is run at {later.isoformat()}."],
+        [
+            matches.run_line(match),
+            *(f"DROP {seat}" for seat in adopted.awaited),
+            *(f"REPLACE {seat} WITH <name> <address>" for seat in adopted.awaited),
+        ],
+    )
+    return Brake("waiting", _named(phase))
+
+
+def remind(session: Session, now: datetime) -> int:
+    """Queue a reminder to who is missing where a deadline is near; return how many.
+
+    One a deadline; none where the whole phase is no longer than the time set by `remind`.
+    """
+    query = select(Match).where(
+        Match.status == "running",
+        Match.deadline > now,
+        or_(Match.reminded.is_(None), Match.reminded != Match.deadline),
+    )
+    count = 0
+    for match in session.scalars(query.with_for_update()):
+        before = schedule.parse_duration(str(match.settings.get("remind", "24h")))
+        deadline = match.deadline
+        if not before or deadline is None or now < deadline - before:
+            continue
+        match.reminded = deadline
+        if deadline - match.began <= before:
+            continue
+        awaited = matches.phase(session, match).awaited
+        for seat in match.seats:
+            if seat.name in awaited:
+                store.queue(session, "reminder", {}, now, seat=seat, turn=match.turn)
+                count += 1
+    return count
+
+
+def is_overdue(match: Match, now: datetime) -> bool:
+    """Tell whether a deadline is past by more than the length of its own phase."""
+    deadline = match.deadline
+    return deadline is not None and now - deadline > deadline - match.began
+
+
+def overdue(session: Session, now: datetime) -> list[str]:
+    """Name the running matches that wait for a new deadline, found too late for their turn."""
+    query = select(Match).where(Match.status == "running", Match.deadline < now).order_by(Match.id)
+    return [match.name for match in session.scalars(query) if is_overdue(match, now)]
+
+
+def proposed(session: Session, match: Match, now: datetime) -> datetime | None:
+    """Return the deadline that the match's schedule gives if its phase begins now."""
+    return matches.scheduled(session, match, now, matches.phase(session, match).deciding)
+
+
+def resume(session: Session, match: Match, now: datetime) -> datetime | None:
+    """Set the deadline that the match's schedule gives from now on; return it."""
+    if match.status != "running":
+        raise ValueError(f"{match.name} is {match.status}; nothing was changed")
+    deadline = proposed(session, match, now)
+    match.began = now
+    why = "The game master resumed the match after an outage."
+    matches.move_deadline(session, match, deadline, now, "gm", why)
+    return deadline

@@ -1,0 +1,159 @@
+"""The orders that mend a match: take turns back, order for a seat, change an option.
+
+A repair never edits a state: turns are run again from stored orders and seed.
+"""
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from pbem import game as games
+from pbem import matches, schedule, settings, store
+from pbem.gm.clock import must_be_on, shown, tell_all
+from pbem.store import Letter, Match, Seat, Sheet, Turn
+
+_SHOWS_A_TURN = ("report", "over", "reminder")
+
+
+def undo(session: Session, match: Match, count: int, now: datetime) -> str:
+    """Go back to before the last turns (UNDO); the orders sent for them stand again."""
+    if match.status == "open" or not 1 <= count <= match.turn:
+        raise ValueError(f"{match.name} has run {match.turn} turns; {count} can't be taken back")
+    back = match.turn - count
+    gone = select(Turn).where(Turn.match_id == match.id, Turn.live.is_(True), Turn.number > back)
+    for turn in session.scalars(gone):
+        turn.live = None
+        if games.is_ended(turn.orders.get("", "")):
+            _take_end_back(session, match, turn.number - 1)
+    letters = select(Letter).where(
+        Letter.match_id == match.id,
+        Letter.status == "queued",
+        Letter.kind.in_(_SHOWS_A_TURN),
+        Letter.turn > back,
+    )
+    for letter in session.scalars(letters):
+        letter.status, letter.why = "dropped", "its turn was undone"
+    session.flush()
+    match.turn = back
+    if match.status == "over":
+        match.status = "running"
+    phase = matches.phase(session, match)
+    match.phase = phase.state.phase
+    # Nothing is run by itself, though all orders are there: the game master may want to mend one.
+    matches.begin_phase(session, match, now, phase.deciding)
+    store.record(session, match, now, "gm", "undone", turns=count, back_to=back)
+    what = "the last turn" if count == 1 else f"the last {count} turns"
+    why = (
+        f"The game master took back {what}: the match stands as it stood after turn {back}. "
+        "The orders sent for them stand again; a new sheet replaces yours."
+    )
+    matches.tell(session, match, "deadline", {"why": why}, now, turn=back)
+    return f"{match.name} stands after turn {back}; the deadline is {shown(match, match.deadline)}."
+
+
+def _take_end_back(session: Session, match: Match, turn: int) -> None:
+    """Withdraw END from the game master's lines for a turn: with the turn it is taken back."""
+    query = select(Sheet).where(
+        Sheet.match_id == match.id,
+        Sheet.turn == turn,
+        Sheet.seat_id.is_(None),
+        Sheet.withdrawn.is_(False),
+    )
+    for sheet in session.scalars(query):
+        sheet.withdrawn = games.is_ended(sheet.text)
+
+
+def orders_for(
+    session: Session, match: Match, seat: Seat, body: Sequence[str], now: datetime
+) -> str:
+    """File a sheet on a seat's behalf (ORDERS FOR); its player is told."""
+    must_be_on(match)
+    phase = matches.phase(session, match)
+    text = "\n".join(body)
+    reading = phase.game.GRAMMAR.read(text)
+    lawful, unlawful = phase.game.check(phase.state, seat.name, reading.orders)
+    problems = [f"line {one.line}: {one.message}" for one in (*reading.problems, *unlawful)]
+    if not lawful:
+        raise ValueError("; ".join(problems) or "there is no order in it")
+    session.add(Sheet(match_id=match.id, seat_id=seat.id, turn=match.turn, text=text, received=now))
+    matches.settle(session, match)
+    store.record(session, match, now, "gm", "orders", turn=match.turn, seat=seat.name)
+    written = [phase.game.GRAMMAR.write(one) for one in lawful]
+    facts = {
+        "about": f"The game master has ordered for {seat.name}",
+        "sentences": ["This is your sheet now; a newer one of yours replaces it.", *written],
+    }
+    store.queue(session, "notice", facts, now, seat=seat)
+    return "; ".join([f"{seat.name}: {', '.join(written)}", *problems])
+
+
+def change(session: Session, match: Match, option: str, value: str, now: datetime) -> str:
+    """Change a setting, an option, the schedule or the zone (SET); all are told."""
+    if match.status == "over":
+        raise ValueError(f"{match.name} is over; nothing was changed")
+    known = {one.name: one for one in settings.SETTINGS if one.name != "seed"}
+    if option == "schedule":
+        _set_schedule(match, value)
+    elif option == "zone":
+        match.zone = schedule.parse_zone(value.strip()).key
+    elif option in known:
+        read = games.read_options([known[option]], {option: _value(value)}, "a match")
+        match.settings = {**match.settings, **read}
+    else:
+        _set_game_option(session, match, option, value)
+    store.record(session, match, now, "gm", "set", option=option, value=value)
+    sentence = f"The game master set {option} to {value}."
+    tell_all(session, match, now, f"{option} is now {value}"[:150], [sentence])
+    session.flush()
+    if match.status not in ("running", "held"):
+        return sentence
+    if option in ("schedule", "zone", "pause"):
+        deciding = matches.phase(session, match).deciding
+        deadline = matches.scheduled(session, match, now, deciding)
+        if deadline != match.deadline:
+            matches.move_deadline(session, match, deadline, now, "gm", sentence)
+            return f"{sentence} The deadline is {shown(match, deadline)}."
+    matches.settle(session, match)
+    return sentence
+
+
+def _set_schedule(match: Match, value: str) -> None:
+    new = schedule.parse(value)
+    kept = [text for text in match.schedules if schedule.parse(text).phase != new.phase]
+    match.schedules = [*kept, value]
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _set_game_option(session: Session, match: Match, option: str, value: str) -> None:
+    """Change an option of the game, where every turn so far comes out the same with it.
+
+    A match must be what its seed, options and orders give, so that anybody can replay it.
+    """
+    game = games.named(match.game)
+    read = games.read_options(game.OPTIONS, {option: _value(value)}, game.KEY)
+    options = {**match.options, option: read[option]}
+    if match.status != "open":
+        query = (
+            select(Turn).where(Turn.match_id == match.id, Turn.live.is_(True)).order_by(Turn.number)
+        )
+        seats = [seat.name for seat in match.seats]
+        for turn in session.scalars(query):
+            if turn.number == 0:
+                state = game.setup(seats, options, games.chance(match.seed, 0, "setup"))
+            else:
+                texts: dict[str | None, str] = {seat: turn.orders.get(seat, "") for seat in seats}
+                texts[None] = turn.orders.get("", "")
+                state = games.play(game, state, texts, match.seed, turn.number).state
+            if game.dump(state) != turn.state:
+                raise ValueError(f"{option} can't change any more: turn {turn.number} went by it")
+    match.options = options

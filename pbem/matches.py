@@ -1,0 +1,402 @@
+"""A match as it stands: its state, its deadline, who is due, whose sheet counts, how it began.
+
+The use cases meet here: mail is filed, turns are run and the game master's orders obeyed by what
+these functions tell. None of them runs a turn: one that is to be run at the next tick is marked
+so in its row (`early`, `run_now`), and `turns` does it.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+from zoneinfo import ZoneInfo
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from pbem import game as games
+from pbem import identity, schedule, store
+from pbem.game import Game
+from pbem.schedule import Pause
+from pbem.store import Absence, Applicant, Match, Message, Seat, Sheet, Turn
+
+# How long a match waits for who is missing where more than half are, and no `grace` is set.
+LONG_GRACE = timedelta(hours=24)
+
+
+@dataclass(frozen=True)
+class Phase:
+    """The phase a match is in: its state, who may order in it, and the sheets that count so far.
+
+    `sheets` are those that came for it, `standing` those kept from earlier turns, both by seat
+    name. `away` names the seats whose players said that they are away at the deadline.
+    """
+
+    match: Match
+    game: Game
+    turn: Turn
+    state: Any
+    waiting: tuple[str, ...]
+    deciding: tuple[str, ...]
+    sheets: Mapping[str, Sheet]
+    standing: Mapping[str, Sheet]
+    away: tuple[str, ...]
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The seats from which no sheet came though they could order something."""
+        return tuple(seat for seat in self.waiting if seat not in self.sheets)
+
+    @property
+    def awaited(self) -> tuple[str, ...]:
+        """The missing seats that somebody waits for: not the vacant, the away, those with a
+        standing sheet."""
+        covered = {*self.standing, *self.away, *self._vacant}
+        return tuple(seat for seat in self.missing if seat not in covered)
+
+    @property
+    def is_early(self) -> bool:
+        """Whether the phase is to be run before its deadline, all that are due having done so.
+
+        That is where who was asked has answered, where the last one waited for has sent his orders,
+        and as the setting `early` has it.
+        """
+        if self.deciding:
+            return all(seat in self.sheets for seat in self.deciding)
+        if self.match.waits_until is not None:
+            return not self.awaited
+        due = [seat for seat in self.waiting if seat not in self._vacant]
+        match self.match.settings.get("early"):
+            case "ready":
+                return bool(due) and all(seat in self._ready for seat in due)
+            case "all-in":
+                return bool(due) and not self.awaited
+        return False
+
+    @cached_property
+    def _vacant(self) -> set[str]:
+        return {seat.name for seat in self.match.seats if not seat.addresses}
+
+    @cached_property
+    def _ready(self) -> set[str]:
+        return {seat.name for seat in self.match.seats if seat.ready}
+
+
+class Arrival(NamedTuple):
+    """Whether a sheet counts that came at some time, and for which turn (`None`: for none).
+
+    `verdict` is `in time`, `late`, or `locked` (others are waited for, and this seat's orders are
+    in); `why` says it in a sentence where it is not in time.
+    """
+
+    verdict: Literal["in time", "late", "locked"]
+    turn: int | None
+    why: str = ""
+
+
+def load_state(match: Match, turn: Turn) -> tuple[Game, Any]:
+    """Return a match's game and the state a turn left."""
+    game = games.named(match.game)
+    seats = [seat.name for seat in match.seats]
+    return game, game.load(turn.state, seats, match.options)
+
+
+def phase(session: Session, match: Match) -> Phase:
+    """Gather what there is to know of the phase a match is in.
+
+    Raise `ValueError` for a match that has none, being open.
+    """
+    turn = store.turn_of(session, match)
+    if turn is None:
+        raise ValueError(f"{match.name} has not begun; it waits for players")
+    game, state = load_state(match, turn)
+    waiting = tuple(game.waiting(state))
+    came, kept = store.newest_sheets(session, match), store.standing_sheets(session, match)
+    names = {seat.id: seat.name for seat in match.seats}
+    return Phase(
+        match=match,
+        game=game,
+        turn=turn,
+        state=state,
+        waiting=waiting,
+        deciding=tuple(games.deciding(game, state)),
+        sheets={names[number]: sheet for number, sheet in came.items() if number is not None},
+        standing={
+            names[number]: sheet
+            for number, sheet in kept.items()
+            if number is not None and names[number] in waiting
+        },
+        away=tuple(_away(session, match)),
+    )
+
+
+def _away(session: Session, match: Match) -> list[str]:
+    if match.deadline is None:
+        return []
+    day = match.deadline.astimezone(zone_of(match)).date()
+    names = {seat.id: seat.name for seat in match.seats}
+    query = select(Absence.seat_id).where(
+        Absence.seat_id.in_(names), Absence.first <= day, Absence.last >= day
+    )
+    return [names[number] for number in session.scalars(query)]
+
+
+def settle(session: Session, match: Match) -> None:
+    """Mark whether a match is to be run at the next tick, after anything that may have changed it.
+
+    Called after a sheet was filed or withdrawn, and after READY.
+    """
+    session.flush()
+    match.early = match.status == "running" and phase(session, match).is_early
+
+
+def arrival(session: Session, match: Match, seat: Seat, received: datetime) -> Arrival:
+    """Tell whether orders that were received at some time count, and for which turn.
+
+    They are in time at or before the deadline's second, and while the clock stands still. Beyond
+    the deadline those of a seat that is waited for are (`grace`); all others are then locked.
+    """
+    turn = store.turn_of(session, match)
+    late_next = match.settings.get("late") == "next"
+    if turn is not None and received < turn.ran:
+        why = "the turn it was written for had been run when it was read"
+        return Arrival("late", match.turn if late_next else None, why)
+    if match.status == "held" or match.deadline is None or received <= match.deadline:
+        return Arrival("in time", match.turn)
+    if received <= (match.waits_until or match.deadline + grace(match)):
+        if seat.id not in store.newest_sheets(session, match):
+            return Arrival("in time", match.turn)
+        why = "the deadline is past; others are waited for, and your orders are in and locked"
+        return Arrival("locked", None, why)
+    return Arrival("late", match.turn + 1 if late_next else None, "received after the deadline")
+
+
+def file(
+    session: Session,
+    match: Match,
+    seat: Seat,
+    text: str,
+    received: datetime,
+    *,
+    message: Message | None = None,
+    standing: bool = False,
+) -> Arrival:
+    """File a sheet as a seat's, if it isn't locked; one that is late is kept and doesn't count.
+
+    It comes to count where the deadline is moved beyond its receipt, or, with `late = "next"`,
+    once the turn was run. An empty text is a sheet too: NO ORDERS.
+    """
+    came = arrival(session, match, seat, received)
+    if came.verdict == "locked":
+        return came
+    gone = came.turn is None and (turn := store.turn_of(session, match)) and received < turn.ran
+    if not gone:
+        session.add(
+            Sheet(
+                match_id=match.id,
+                seat_id=seat.id,
+                # A late sheet belongs to the phase it missed until that has been run.
+                turn=match.turn,
+                text=text,
+                received=received,
+                message_id=message.id if message else None,
+                late=came.verdict == "late" and came.turn != match.turn,
+                standing=standing,
+            )
+        )
+        settle(session, match)
+    return came
+
+
+def grace(match: Match) -> timedelta:
+    """Return how long a match waits beyond its deadline for who is missing."""
+    return schedule.parse_duration(str(match.settings.get("grace", "0")))
+
+
+def zone_of(match: Match) -> ZoneInfo:
+    """Return the zone a match's deadlines are kept in."""
+    return schedule.parse_zone(match.zone)
+
+
+def pauses(match: Match) -> list[Pause]:
+    """Return the dates on which a match has no deadline."""
+    return [schedule.parse_pause(text) for text in match.settings.get("pause", ())]
+
+
+def begin_phase(
+    session: Session,
+    match: Match,
+    now: datetime,
+    deciding: Sequence[str] = (),
+    *,
+    first: bool = False,
+) -> None:
+    """Begin the phase a match is in: its deadline by the schedule, nobody ready yet.
+
+    The `first` phase ends at the next time the schedule names; a later one is never much shorter
+    than the schedule has it.
+    """
+    match.deadline = scheduled(session, match, now, deciding, first=first, use_absences=True)
+    match.began = now
+    match.waits_until, match.early, match.run_now = None, False, False
+    match.tries, match.why, match.alarm = 0, "", ""
+    for seat in match.seats:
+        seat.ready = False
+
+
+def scheduled(
+    session: Session,
+    match: Match,
+    now: datetime,
+    deciding: Sequence[str] = (),
+    *,
+    first: bool = False,
+    use_absences: bool = False,
+) -> datetime | None:
+    """Return the deadline of a match's phase if it begins now; `None` without a schedule.
+
+    Where single seats are asked to decide, the schedule for `decision` is meant. A deadline in the
+    midst of a player's granted absence is moved behind it; with `use_absences` that is noted, for
+    each moves one deadline only.
+    """
+    rule = schedule.next_deadline if first else schedule.fair_deadline
+    zone, pause = zone_of(match), pauses(match)
+    schedules = schedule.parse_all(match.schedules)
+    deadline = rule(schedules, "decision" if deciding else match.phase, now, zone, pause)
+    if deadline is None:
+        return None
+    query = (
+        select(Absence)
+        .where(
+            Absence.seat_id.in_([seat.id for seat in match.seats]),
+            Absence.granted,
+            Absence.moved.is_(False),
+        )
+        .order_by(Absence.first, Absence.id)
+    )
+    for absence in session.scalars(query):
+        if absence.first <= deadline.astimezone(zone).date() <= absence.last:
+            deadline = schedule.day_after(deadline, absence.last, zone, pause)
+            absence.moved = use_absences
+    return deadline
+
+
+def move_deadline(
+    session: Session, match: Match, deadline: datetime | None, now: datetime, who: str, why: str
+) -> None:
+    """Move the deadline of the phase a match is in; all seats are told why.
+
+    Sheets that came too late for the old one and in time for the new one count again.
+    """
+    match.deadline, match.waits_until, match.alarm = deadline, None, ""
+    store.record(
+        session, match, now, who, "deadline", deadline=deadline and deadline.isoformat(), why=why
+    )
+    adopt(session, match, deadline)
+    tell(session, match, "deadline", {"why": why}, now, turn=match.turn)
+
+
+def adopt(session: Session, match: Match, until: datetime | None, *seats: Seat) -> None:
+    """Have late sheets count after all, as the phase is still to be run: some seats', or all.
+
+    Those received later than `until` stay late.
+    """
+    query = select(Sheet).where(
+        Sheet.match_id == match.id, Sheet.turn == match.turn, Sheet.late, Sheet.seat_id.is_not(None)
+    )
+    wanted = {seat.id for seat in seats or match.seats}
+    for sheet in session.scalars(query):
+        if sheet.seat_id in wanted and (until is None or sheet.received <= until):
+            sheet.late = False
+    settle(session, match)
+
+
+def tell(
+    session: Session,
+    match: Match,
+    kind: str,
+    facts: Mapping[str, Any],
+    now: datetime,
+    *,
+    turn: int | None = None,
+) -> None:
+    """Queue a letter to the player of every seat."""
+    for seat in match.seats:
+        store.queue(session, kind, facts, now, seat=seat, turn=turn)
+
+
+def tell_gm(
+    session: Session,
+    match: Match,
+    now: datetime,
+    about: str,
+    sentences: Sequence[str],
+    remedies: Sequence[str] = (),
+) -> None:
+    """Queue a notice to the game master: what it is about, what there is to say, what he can do."""
+    facts = {"about": about, "sentences": list(sentences), "remedies": list(remedies)}
+    store.queue_apart(session, "notice", facts, now, match=match)
+
+
+def alarm(session: Session, match: Match, now: datetime, about: str, *said: Any) -> bool:
+    """Tell the game master of something that hinders a match, once for its deadline.
+
+    Returns whether he was told now; `said` is as for `tell_gm`.
+    """
+    key = f"{about[:60]} {match.deadline}"
+    if match.alarm == key:
+        return False
+    match.alarm = key
+    tell_gm(session, match, now, about, *said)
+    return True
+
+
+def run_line(match: Match) -> str:
+    """Return the game master's order that runs this very phase, and no other."""
+    return f"RUN NOW {match.phase} {match.turn}"
+
+
+def set_up(session: Session, match: Match, now: datetime) -> None:
+    """Begin a match whose seats are all taken: first state, deadline, a welcome to each seat.
+
+    Raise `ValueError` where its game can't be played with these seats and options.
+    """
+    game = games.named(match.game)
+    seats = [seat.name for seat in match.seats]
+    state = game.setup(seats, match.options, games.chance(match.seed, 0, "setup"))
+    match.status, match.phase, match.turn, match.open_seats = "running", state.phase, 0, 0
+    begin_phase(session, match, now, games.deciding(game, state), first=True)
+    session.add(match)
+    session.flush()
+    session.add(
+        Turn(
+            match_id=match.id,
+            number=0,
+            phase="setup",
+            state=game.dump(state),
+            events=[],
+            orders={},
+            problems={},
+            missing=[],
+            ran=now,
+            deadline=match.deadline,
+        )
+    )
+    store.record(session, match, now, "gm", "begun", seed_hash=seed_hash(match.seed))
+    tell(session, match, "welcome", {}, now, turn=0)
+
+
+def seed_hash(seed: str) -> str:
+    """Return what is published of a secret seed: its SHA-256."""
+    return hashlib.sha256(seed.encode()).hexdigest()
+
+
+def token(match: Match, whose: Seat | Applicant | None) -> str:
+    """Return the token of a seat, of an applicant, or (`None`) of a match's game master."""
+    if isinstance(whose, Seat):
+        return identity.token(match.name, whose.name, whose.key)
+    if whose is not None:
+        return identity.token(match.name, f"applicant {whose.id}", whose.key)
+    return identity.token(match.name, "gm", match.key)

@@ -1,0 +1,201 @@
+"""What a game master asks: what is due when, who is missing, what is stuck; what came and left."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from sqlalchemy import Engine, func, select
+from sqlalchemy.orm import Session
+
+from pbem import brakes, intake, matches, outbox, store
+from pbem.config import Config
+from pbem.faults import Wrong
+from pbem.game import Json
+from pbem.store import Letter, Mark, Match, Message, Seat, Turn
+
+# A tick comes every minute; after so long without one, cron or the daemon has stopped.
+LONGEST_SILENCE = timedelta(minutes=15)
+
+
+def status(session: Session, now: datetime, match: str | None = None) -> Json:
+    """Return how the matches stand, the next due first, how many letters wait or failed, and what
+    is stuck, in sentences."""
+    query = select(Match).order_by(
+        Match.status == "over", Match.deadline.is_(None), Match.deadline, Match.id
+    )
+    if match is not None:
+        query = query.where(Match.name == match)
+    tick = store.mark(session, "tick").get("time")
+    count = {
+        "queued": select(func.count()).where(Letter.status == "queued"),
+        "failed": select(func.count()).where(Letter.status.in_(("failed", "bounced"))),
+        "shunted": select(func.count()).where(Message.status == "shunted"),
+    }
+    found = [_status_of(session, one, now) for one in session.scalars(query)]
+    letters = {name: session.scalar(counted) or 0 for name, counted in count.items()}
+    return {
+        "now": now.isoformat(),
+        "matches": found,
+        "letters": letters,
+        "last_tick": tick,
+        "stuck": [*_mailboxes(session), *_stuck(found, letters, tick, now)],
+    }
+
+
+def _status_of(session: Session, match: Match, now: datetime) -> Json:
+    sent: list[str] = []
+    missing: list[str] = []
+    if match.status in ("running", "held"):
+        phase = matches.phase(session, match)
+        sent = [seat.name for seat in match.seats if seat.name in phase.sheets]
+        missing = list(phase.missing)
+    return {
+        "match": match.name,
+        "game": match.game,
+        "state": match.status,
+        "phase": match.phase,
+        "turn": match.turn,
+        "deadline": match.deadline.isoformat() if match.deadline else None,
+        "zone": match.zone,
+        "sent": sent,
+        "missing": missing,
+        "vacant": [seat.name for seat in match.seats if not seat.addresses],
+        "ready": [seat.name for seat in match.seats if seat.ready],
+        "open_seats": match.open_seats,
+        "waits_until": match.waits_until.isoformat() if match.waits_until else None,
+        "overdue": match.status == "running" and brakes.is_overdue(match, now),
+        "tries": match.tries,
+        "why": match.why,
+    }
+
+
+def _mailboxes(session: Session) -> Iterator[str]:
+    """Say which mailboxes could not be fetched when it was last tried."""
+    marks = select(Mark).where(Mark.name.startswith("source ")).order_by(Mark.name)
+    for mark in session.scalars(marks):
+        if mark.value.get("away"):
+            last = mark.value.get("fetched", "never")
+            yield f"{mark.value['away']} (last fetched: {last}); `pbem doctor` tries it"
+
+
+def _stuck(found: list[Json], letters: Json, tick: str | None, now: datetime) -> Iterator[str]:
+    """Say what doesn't go on by itself, and what would help."""
+    for one in found:
+        name = one["match"]
+        if one["state"] == "held":
+            yield f"{name} is held: {one['why']}; `pbem gm {name} RELEASE` lets it go on"
+        elif one["overdue"]:
+            yield f"{name} is long overdue; `pbem resume {name} --yes` sets a new deadline"
+        elif one["tries"]:
+            yield f"{name}: its turn has failed {one['tries']} times: {one['why']}"
+    if letters["failed"]:
+        yield f"{letters['failed']} letters could not be delivered; see `pbem letters --failed`"
+    if letters["shunted"]:
+        yield f"{letters['shunted']} mails made the program fail; see `pbem letters --shunted`"
+    if any(one["state"] == "running" for one in found) and (
+        tick is None or now - datetime.fromisoformat(tick) > LONGEST_SILENCE
+    ):
+        yield f"the last tick was {tick or 'never'}; is cron or the daemon at work?"
+
+
+class Piece(NamedTuple):
+    """A mail that came or a letter that goes, as the post office lists it."""
+
+    id: str
+    direction: str
+    match: str | None
+    seat: str | None
+    kind: str
+    status: str
+    time: str
+    why: str
+
+
+def pieces(session: Session, *, failed: bool = False, shunted: bool = False) -> list[Piece]:
+    """List what came and what left, by time: all of it, or what failed, or was shunted."""
+    names = {match.id: match.name for match in session.scalars(select(Match))}
+    seats = {seat.id: seat.name for seat in session.scalars(select(Seat))}
+    came, left = select(Message), select(Letter)
+    if failed or shunted:
+        came = came.where(Message.status.in_(("shunted",) if shunted else ()))
+        left = left.where(Letter.status.in_(("failed", "bounced") if failed else ()))
+    found = [
+        Piece(
+            f"in{one.id}",
+            "in",
+            names.get(one.match_id or 0),
+            seats.get(one.seat_id or 0),
+            "mail",
+            one.status,
+            one.received.isoformat(),
+            one.why,
+        )
+        for one in session.scalars(came)
+    ]
+    found += [
+        Piece(
+            f"out{one.id}",
+            "out",
+            names.get(one.match_id or 0),
+            seats.get(one.seat_id or 0),
+            one.kind,
+            one.status,
+            (one.sent or one.created).isoformat(),
+            one.why,
+        )
+        for one in session.scalars(left)
+    ]
+    return sorted(found, key=lambda piece: (piece.time, piece.id))
+
+
+def piece(session: Session, number: str) -> Message | Letter:
+    """Return the mail or letter that `pbem letters` lists under a number; raise `Wrong`."""
+    digits = number.removeprefix("in").removeprefix("out")
+    found: Message | Letter | None = None
+    if digits.isdecimal() and len(digits) < 18:
+        is_mail = number.startswith("in")
+        found = session.get(Message, int(digits)) if is_mail else session.get(Letter, int(digits))
+    if found is None:
+        raise Wrong(f"{number}: no such letter; `pbem letters` lists them as in12 and out7")
+    return found
+
+
+def raw(session: Session, config: Config, one: Message | Letter, now: datetime) -> bytes:
+    """Return a mail as it came, or a letter as it leaves, in bytes."""
+    return one.raw if isinstance(one, Message) else outbox.compose(session, config, one, now)
+
+
+def retry(engine: Engine, config: Config, number: str, now: datetime) -> str:
+    """Take a mail in again, or have a letter sent again at the next round; say what came of it."""
+    with store.writing(engine) as session:
+        one = piece(session, number)
+        if isinstance(one, Message):
+            taken = intake.retake(session, config, one, now)
+            return f"{number}: {taken.status}{': ' if taken.why else ''}{taken.why}"
+        if one.status == "sent":
+            raise Wrong(f"{number} was sent already; nothing is done")
+        one.status, one.due, one.tries, one.why = "queued", now, 0, ""
+        one.created = now if now - one.created > outbox.GIVE_UP else one.created
+        return f"{number}: queued"
+
+
+def view(match: Match, turn: Turn, seat: str | None) -> Json:
+    """Return what a seat (`None`: the public) may know of a turn's state, as JSON."""
+    game, state = matches.load_state(match, turn)
+    return {
+        **game.view(state, seat),
+        "match": match.name,
+        "seat": seat,
+        "turn": turn.number,
+    }
+
+
+def shown(
+    session: Session, config: Config, match: Match, turn: Turn, seat: str | None, now: datetime
+) -> str:
+    """Return the report of a turn as a seat (`None`: the public) may read it, as text."""
+    from pbem.reports import words
+
+    row = session.scalar(select(Seat).where(Seat.match_id == match.id, Seat.name == seat))
+    facts = outbox.facts_of(session, config, match, turn, row, now)
+    return words("report", facts, config.templates_folder).text
