@@ -37,11 +37,6 @@ def token(match: str, seat: str, key: str) -> str:
     return base64.b32encode(digest)[:LENGTH].decode().lower()
 
 
-def gm_token(match: str, key: str) -> str:
-    """Return the game master's token for a match under the match's key; no seat has no name."""
-    return token(match, "", key)
-
-
 def is_token(said: str, true: str) -> bool:
     """Compare tokens in constant time, whatever their case."""
     return hmac.compare_digest(said.lower().encode(), true.encode())
@@ -82,7 +77,9 @@ def folded(address: str) -> str:
     Case doesn't matter, nor what can't be seen; a host is in ASCII, Gmail's dots and plus parts
     are undone. Of other hosts nobody knows what their plus parts mean.
     """
-    said = "".join(c for c in address.casefold() if c.isprintable() and not c.isspace())
+    said = address.casefold()
+    if not (said.isascii() and said.isprintable() and " " not in said):
+        said = "".join(c for c in said if c.isprintable() and not c.isspace())
     local, at, host = said.rpartition("@")
     if not host.isascii():
         with suppress(UnicodeError):

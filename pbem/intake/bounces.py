@@ -1,0 +1,65 @@
+"""Letters that came back: the letter is marked, its address counts, the game master is told."""
+
+from typing import TYPE_CHECKING
+
+from pbem import identity, matches
+from pbem.intake.lookup import Lookup
+from pbem.intake.values import Handled, Taken
+from pbem.store import Address, Letter, Seat
+
+if TYPE_CHECKING:
+    from pbem.message import Letter as Read
+
+# So many letters come back from an address before the game master is told, once.
+PATIENCE = 3
+
+
+def note(lookup: Lookup, letter: "Read") -> Handled:
+    """Mark the letter that a delivery report is about, and count it against its address.
+
+    Only a report that shows the seat's token counts: in the address it came to (ours differs from
+    letter to letter's seat), or in the Message-ID of the letter it brings back.
+    """
+    bounce = letter.bounced
+    claims = identity.claims(letter.to, [bounce.message_id] if bounce else [], "")
+    seat = next(filter(None, (_seat(lookup, claim) for claim in claims)), None)
+    if bounce is None or seat is None:
+        return Handled(Taken("bounced", f"{letter.why}; nobody can say whose"))
+    number = identity.letter_number(f"<{bounce.message_id}>")
+    sent = lookup.session.get(Letter, number) if number is not None else None
+    if sent is not None and sent.seat_id == seat.id:
+        if sent.status == "bounced":
+            return Handled(Taken("bounced", "told before"), seat.match, seat)
+        sent.status, sent.why = "bounced", letter.why
+    address = _address(seat, bounce.recipient or (sent.recipient if sent else ""))
+    if address is None:
+        return Handled(Taken("bounced", letter.why), seat.match, seat)
+    address.bounces += 1
+    lookup.session.flush()
+    if address.bounces == PATIENCE:
+        matches.tell_gm(
+            lookup.session,
+            seat.match,
+            lookup.now,
+            f"Letters to {seat.person} come back",
+            [f"{PATIENCE} letters to {address.address} could not be delivered: {letter.why}."],
+            [f"ADDRESS {seat.name} <address>", f"REPLACE {seat.name} WITH <name> <address>"],
+        )
+    return Handled(Taken("bounced", f"{address.address}: {letter.why}"), seat.match, seat)
+
+
+def _seat(lookup: Lookup, claim: identity.Claim) -> Seat | None:
+    match = lookup.match(claim.match) if claim.match else None
+    for seat in match.seats if match else ():
+        if identity.is_token(claim.token, matches.token(seat.match, seat)):
+            return seat
+    return None
+
+
+def _address(seat: Seat, said: str) -> Address | None:
+    """Return the address of a seat that a report names; the first where it names none."""
+    folded = identity.folded(said)
+    for address in seat.addresses:
+        if address.folded == folded:
+            return address
+    return seat.addresses[0] if seat.addresses and not said else None

@@ -1,0 +1,159 @@
+"""Answers to mails: queued as facts, no more than anybody wants, and never in a circle."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import insert, select
+
+from pbem import store
+from pbem.game import Json
+from pbem.intake.lookup import Lookup
+from pbem.intake.values import Mail
+from pbem.store import Letter, Seat
+
+if TYPE_CHECKING:
+    from pbem.message import Letter as Read
+
+# Answers to one address in a day, and in a match in an hour; beyond them mails count, unanswered.
+MOST_RECEIPTS = 20
+MOST_OF_MATCH = 100
+
+# Answers in a day to mails of a seat that hold nothing: a program that answers ours sends no other.
+MOST_EMPTY = 2
+
+_INSERT = insert(Letter)
+
+
+def plain(why: str) -> Json:
+    """Return the facts of a receipt that only says why nothing was taken."""
+    return {
+        "outcome": "nothing taken",
+        "lines": [],
+        "late": False,
+        "sheet": None,
+        "forecast": False,
+        "why": why,
+    }
+
+
+def answer(
+    lookup: Lookup, mail: Mail, letter: "Read", seat: Seat, receipt: Mapping[str, Any]
+) -> None:
+    """Queue a receipt to a seat's registered address, where the mail wants one.
+
+    After `MOST_RECEIPTS` in a day its player is told so once, and then nothing more.
+    """
+    if letter.auto_reply and _has_room(lookup, seat):
+        facts = {**receipt, "number": mail.id, "answers": answers(mail, letter)}
+        facts["words"] = words_of(letter)
+        _queue(lookup, "receipt", facts, seat, mail)
+
+
+def refuse(lookup: Lookup, mail: Mail, letter: "Read", seat: Seat, why: str) -> None:
+    """Answer a mail of which nothing was taken by a sentence, unless that goes in a circle."""
+    if letter.auto_reply and not is_circle(lookup, letter, seat):
+        answer(lookup, mail, letter, seat, {**plain(why), "empty": True})
+
+
+def ask(lookup: Lookup, mail: Mail, letter: "Read", seat: Seat, sheet: Sequence[str]) -> None:
+    """Ask a seat's registered address whether a mail is its player's."""
+    if letter.auto_reply and _has_room(lookup, seat):
+        facts = {
+            "message": mail.id,
+            "sender": letter.sender,
+            "sheet": list(sheet),
+            "answers": answers(mail, letter),
+        }
+        _queue(lookup, "confirm", facts, seat, mail)
+
+
+def answers(mail: Mail, letter: "Read") -> Json:
+    """Return which mail a letter answers, as its reader may look for it."""
+    return {
+        "subject": letter.subject,
+        "date": letter.date,
+        "message_id": letter.message_id,
+        "received": mail.received.isoformat(),
+    }
+
+
+def is_circle(lookup: Lookup, letter: "Read", seat: Seat) -> bool:
+    """Tell whether a mail that holds nothing is likely a program's answer to an answer of ours.
+
+    It is where its words are those of an earlier one within a day, or where that day has seen some
+    such mails already.
+    """
+    query = select(Letter.facts).where(
+        Letter.seat_id == seat.id,
+        Letter.kind == "receipt",
+        Letter.created > lookup.now - timedelta(days=1),
+    )
+    earlier = [facts["words"] for facts in lookup.session.scalars(query) if facts.get("empty")]
+    return len(earlier) >= MOST_EMPTY or words_of(letter) in earlier
+
+
+def is_replay(lookup: Lookup, letter: "Read", seat: Seat, since: datetime) -> bool:
+    """Tell whether a mail repeats one that was answered before the phase began, `since`.
+
+    A copy with its Message-ID is seen before; this is one that somebody sends anew. It bears the
+    date of the first, so most mails need no second look.
+    """
+    try:
+        dated = parsedate_to_datetime(letter.date or "")
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return False
+    if dated.tzinfo is None or dated >= since:
+        return False
+    query = select(Letter.facts).where(
+        Letter.seat_id == seat.id, Letter.kind == "receipt", Letter.created <= since
+    )
+    words = words_of(letter)
+    return any(
+        facts["answers"]["date"] == letter.date and facts.get("words") == words
+        for facts in lookup.session.scalars(query)
+    )
+
+
+def words_of(letter: "Read") -> str:
+    """Return a hash of a mail's own words; of a mail that was not read, of what it is."""
+    said = letter.text.strip() or letter.why
+    return hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def _has_room(lookup: Lookup, seat: Seat) -> bool:
+    if not seat.addresses:
+        return False
+    count = lookup.receipts_today(seat)
+    if count == MOST_RECEIPTS + 1:
+        facts = {
+            "about": "No more receipts today",
+            "sentences": [
+                f"{MOST_RECEIPTS} mails from your address were answered within a day.",
+                "What you send still counts; receipts come again tomorrow. "
+                "Each report says what was carried out.",
+            ],
+        }
+        store.queue(lookup.session, "notice", facts, lookup.now, seat=seat)
+    return count <= MOST_RECEIPTS and lookup.receipts_of(seat) <= MOST_OF_MATCH
+
+
+def _queue(lookup: Lookup, kind: str, facts: Json, seat: Seat, mail: Mail) -> None:
+    # As `store.queue` does, but without the unit of work: nearly every mail leads here.
+    row = {
+        "match_id": seat.match_id,
+        "seat_id": seat.id,
+        "kind": kind,
+        "recipient": seat.addresses[0].address,
+        "person": seat.person,
+        "answers_id": mail.id,
+        "facts": facts,
+        "created": lookup.now,
+        "due": lookup.now,
+        "status": "queued",
+        "tries": 0,
+        "why": "",
+    }
+    lookup.put_off(_INSERT, row)
