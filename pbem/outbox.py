@@ -143,7 +143,9 @@ def _outlived(session: Session, letter: Letter, now: datetime) -> str:
     if letter.match_id is None or letter.turn is None:
         return ""
     match = session.get_one(Match, letter.match_id)
-    if letter.kind == "reminder" and (match.turn != letter.turn or _is_past(match, now)):
+    if letter.kind in ("reminder", "deadline") and match.turn != letter.turn:
+        return "the turn was run, or undone"
+    if letter.kind == "reminder" and _is_past(match, now):
         return "the deadline is past"
     if letter.kind in _SHOW_A_TURN and store.turn_of(session, match, letter.turn) is None:
         return "its turn was undone"
@@ -172,6 +174,7 @@ def compose(session: Session, config: Config, letter: Letter, now: datetime) -> 
     facts |= {
         **letter.facts,
         "person": letter.person or config.game_master.name,
+        "gm": not letter.recipient,
         "address": config.mail.address,
         "written": letter.created.isoformat(),
     }

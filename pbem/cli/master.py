@@ -144,7 +144,9 @@ def _due(one: dict[str, Any], now: datetime) -> tuple[str, str]:
     deadline = datetime.fromisoformat(one["deadline"])
     zone = ZoneInfo(one["zone"])
     local = deadline.astimezone(zone)
-    due = f"{local:%a %Y-%m-%d %H:%M} {one['zone']} ({deadline:%d %H:%M}Z)"
+    due = f"{local:%a %Y-%m-%d %H:%M} {one['zone']}"
+    if local.utcoffset():
+        due += f" ({deadline:%a %H:%M}Z)"
     if one["state"] == "held":
         return due, "held"
     if one["waits_until"]:
