@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from sqlalchemy.orm import Session
 
-from pbem import commands, matches, names, players, store
+from pbem import commands, matches, names, players, store, typography
 from pbem import game as games
 from pbem.game import Game
 from pbem.gm import clock, repairs
@@ -63,8 +63,18 @@ def obey(
         elif line.order is not None:
             done += _file(session, match, game, waiting, now, texts)
             waiting = []
-            done.append(_one(session, match, line.order, line.text, now))
+            order = line.order
+            if isinstance(order, commands.Say):
+                order = replace(order, message=_verbatim(text, order.line, order.message))
+            done.append(_one(session, match, order, line.text, now))
     return [*done, *_file(session, match, game, waiting, now, texts)]
+
+
+def _verbatim(text: str, line: int, message: str) -> str:
+    """Return a message with the marks at its end that no order has: it goes to people."""
+    _, found, end = typography.lines(text)[line - 1].partition(message)
+    marks = end.strip()
+    return message + marks if found and not any(c.isalnum() or c == ";" for c in marks) else message
 
 
 def _one(session: Session, match: Match, order: Order, text: str, now: datetime) -> Done:
