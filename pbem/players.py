@@ -180,8 +180,7 @@ def _leave(session: Session, seat: Seat, now: datetime) -> None:
 def drop(session: Session, seat: Seat, now: datetime, who: str) -> str:
     """Take the player off a seat (DROP, RESIGN); the seat stays in the game, and is vacant.
 
-    The game master is told whom he could ask. In a match that has not begun the seat is open again,
-    and goes to the next on the waiting list.
+    The game master is told whom he could ask. In a match that has not begun the seat is open again.
     """
     match, person = seat.match, seat.person
     if not seat.addresses:
@@ -196,7 +195,7 @@ def drop(session: Session, seat: Seat, now: datetime, who: str) -> str:
     _tell_others(session, seat, now, sentence)
     store.record(session, match, now, who, what, seat=seat.name, person=person)
     if match.status == "open":
-        _reopen(session, match, seat, now)
+        _reopen(session, match, seat)
         return sentence
     _leave(session, seat, now)
     matches.tell_gm(
@@ -204,7 +203,7 @@ def drop(session: Session, seat: Seat, now: datetime, who: str) -> str:
         match,
         now,
         f"The seat {seat.name} is vacant",
-        [f"{person} {'has resigned' if what == 'resigned' else 'was dropped'}. {_standby(match)}"],
+        [f"{person} {'has' if what == 'resigned' else 'was'} {what}. {_vacant(match)}"],
         [
             *(
                 f"REPLACE {seat.name} WITH {one.person} {one.address}"
@@ -217,12 +216,12 @@ def drop(session: Session, seat: Seat, now: datetime, who: str) -> str:
     return sentence
 
 
-def _standby(match: Match) -> str:
-    return f"Nobody waits for the seat; {match.name} goes on without its orders until then."
+def _vacant(match: Match) -> str:
+    return f"{match.name} waits for no orders of the seat until somebody takes it."
 
 
-def _reopen(session: Session, match: Match, seat: Seat, now: datetime) -> None:
-    """Open a seat of a match that has not begun again, for the next who waits."""
+def _reopen(session: Session, match: Match, seat: Seat) -> None:
+    """Open a seat of a match that has not begun again; nothing of who had it stays."""
     for tenure in session.scalars(select(Tenure).where(Tenure.seat_id == seat.id)):
         session.delete(tenure)
     for letter in session.scalars(select(store.Letter).where(store.Letter.seat_id == seat.id)):
@@ -238,8 +237,6 @@ def _reopen(session: Session, match: Match, seat: Seat, now: datetime) -> None:
     for position, other in enumerate(match.seats):
         other.position = position
         session.flush()
-    for applicant in waiting(session, match)[:1]:
-        _seat_applicant(session, match, applicant, now)
 
 
 def set_address(session: Session, seat: Seat, address: str, now: datetime) -> str:
