@@ -37,6 +37,14 @@ def token(match: str, seat: str, key: str) -> str:
     return base64.b32encode(digest)[:LENGTH].decode().lower()
 
 
+def address_token(match: str, seat: str, key: str, address: str) -> str:
+    """Return the token of the letter that asks whether an address is a seat's new one.
+
+    It proves that its letter was read at that address, and is good for nothing else.
+    """
+    return token(match, f"{seat}\n{folded(address)}", key)
+
+
 def is_token(said: str, true: str) -> bool:
     """Compare tokens in constant time, whatever their case."""
     return hmac.compare_digest(said.lower().encode(), true.encode())

@@ -28,7 +28,7 @@ def _seed(value: Any) -> str:
 
 
 SETTINGS = (
-    Option("trust", "token", one_of("address", "token"), "what makes a mail a player's"),
+    Option("trust", "token", one_of("address", "token", "dkim"), "what makes a mail a player's"),
     Option("late", "answer", one_of("answer", "next"), "what becomes of late orders"),
     Option("early", "never", one_of("never", "ready", "all-in"), "when a turn may run early"),
     Option("grace", "0", _duration, "how long to wait for who is missing"),
@@ -37,13 +37,10 @@ SETTINGS = (
     Option("absences", 0, whole(0), "days of absence a player may declare"),
     Option("pause", [], _pauses, "dates on which no deadline falls"),
     Option("reveal", "end", one_of("end", "never"), "when orders and seed are shown to all"),
-    Option("press", "all", one_of("all", "public", "none"), "which press players may send"),
+    Option("press", "all", one_of("all", "named", "public", "none"), "which press may be sent"),
     Option("gm_reads_press", "none", one_of("none", "some", "all"), "which press the GM reads"),
     Option("seed", None, _seed, "the secret the dice are drawn from"),
 )
-
-# Kept with the match, but nothing in the program heeds them yet; `pbem new` says so.
-NOT_HEEDED = ("press", "gm_reads_press")
 
 
 def new_seed() -> str:

@@ -47,7 +47,7 @@ def new(
     as_json: AsJson = False,
 ) -> None:
     """Make a match, and write to its players."""
-    from pbem import settings, store, turns
+    from pbem import store, turns
 
     desk: Desk = context.obj
     config = desk.config()
@@ -75,9 +75,6 @@ def new(
                 told = f"it begins when {made.open_seats} more have joined"
     except ValueError as error:
         raise Wrong(str(error)) from None
-    for name in settings.NOT_HEEDED:
-        if name in plan.options:
-            cli.warn(f"{name} is kept with the match, but nothing heeds it yet")
     if as_json:
         cli.say_json({"match": match, "deadline": deadline, "seats": seats})
     else:

@@ -107,7 +107,7 @@ def _report(asking: Asking, order: commands.Report) -> str:
         raise ValueError(f"there is no report of {asked} yet")
     last = seat.match.status == "over" and turn.number == seat.match.turn
     kind = "over" if last else "report" if turn.number else "welcome"
-    facts = {"missing": list(turn.missing)} if turn.number else {}
+    facts = {"missing": list(turn.missing), "asked": ["REPORT"]}
     store.queue(lookup.session, kind, facts, lookup.now, seat=seat, turn=turn.number)
     return f"The report of turn {turn.number} comes as a letter of its own."
 

@@ -2,16 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-from pbem import identity, matches
+from pbem import identity, matches, undelivered
 from pbem.intake.lookup import Lookup
 from pbem.intake.values import Handled, Taken
-from pbem.store import Address, Letter, Seat
+from pbem.store import Letter, Seat
 
 if TYPE_CHECKING:
     from pbem.message import Letter as Read
-
-# So many letters come back from an address before the game master is told, once.
-PATIENCE = 3
 
 
 def note(lookup: Lookup, letter: "Read") -> Handled:
@@ -31,20 +28,10 @@ def note(lookup: Lookup, letter: "Read") -> Handled:
         if sent.status == "bounced":
             return Handled(Taken("bounced", "told before"), seat.match, seat)
         sent.status, sent.why = "bounced", letter.why
-    address = _address(seat, bounce.recipient or (sent.recipient if sent else ""))
+    said = bounce.recipient or (sent.recipient if sent else "")
+    address = undelivered.note(lookup.session, seat, said, letter.why, lookup.now)
     if address is None:
         return Handled(Taken("bounced", letter.why), seat.match, seat)
-    address.bounces += 1
-    lookup.session.flush()
-    if address.bounces == PATIENCE:
-        matches.tell_gm(
-            lookup.session,
-            seat.match,
-            lookup.now,
-            f"Letters to {seat.person} come back",
-            [f"{PATIENCE} letters to {address.address} could not be delivered: {letter.why}."],
-            [f"ADDRESS {seat.name} <address>", f"REPLACE {seat.name} WITH <name> <address>"],
-        )
     return Handled(Taken("bounced", f"{address.address}: {letter.why}"), seat.match, seat)
 
 
@@ -54,12 +41,3 @@ def _seat(lookup: Lookup, claim: identity.Claim) -> Seat | None:
         if identity.is_token(claim.token, matches.token(seat.match, seat)):
             return seat
     return None
-
-
-def _address(seat: Seat, said: str) -> Address | None:
-    """Return the address of a seat that a report names; the first where it names none."""
-    folded = identity.folded(said)
-    for address in seat.addresses:
-        if address.folded == folded:
-            return address
-    return seat.addresses[0] if seat.addresses and not said else None

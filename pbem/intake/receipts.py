@@ -36,6 +36,7 @@ def plain(why: str) -> Json:
         "sheet": None,
         "forecast": False,
         "why": why,
+        "notes": [],
     }
 
 
@@ -149,6 +150,7 @@ def _queue(lookup: Lookup, kind: str, facts: Json, seat: Seat, mail: Mail) -> No
         "recipient": seat.addresses[0].address,
         "person": seat.person,
         "answers_id": mail.id,
+        "turn": seat.match.turn,
         "facts": facts,
         "created": lookup.now,
         "due": lookup.now,

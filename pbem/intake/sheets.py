@@ -264,11 +264,9 @@ def _answer(
         "forecast": filing.is_filed and not late,
         "why": came.why if late and came is not None else "",
     }
-    notes = [one.said for one in done if one.said]
+    receipt["notes"] = [one.said for one in done if one.said]
     if filing.lawful:
-        notes += _of_subject(said, seat.match)
-    if notes:
-        receipt["notes"] = notes
+        receipt["notes"] += _of_subject(said, seat.match)
     asked = list(dict.fromkeys(one.asked for one in done if one.asked))
     if asked:
         receipt["asked"] = asked

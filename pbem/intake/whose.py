@@ -90,7 +90,8 @@ def _proven(
                 return Whose("nobody", "a valid token from an address that is not the player's")
             why = "a valid token from an address that is not the player's"
             return Whose("ask", why, seat)
-        if identity.is_token(claim.token, new_address_token(seat, letter.sender)):
+        asked = identity.address_token(match.name, seat.name, seat.key, letter.sender)
+        if identity.is_token(claim.token, asked):
             return Whose("new address", seat=seat)
     for applicant in _applicants(lookup, match, letter.sender):
         if identity.is_token(claim.token, matches.token(match, applicant)):
@@ -107,11 +108,6 @@ def _applicants(lookup: Lookup, match: Match, sender: str) -> Iterable[Applicant
         Applicant.match_id == match.id, Applicant.folded == identity.folded(sender)
     )
     return lookup.session.scalars(query).all()
-
-
-def new_address_token(seat: Seat, address: str) -> str:
-    """Return the token of the letter that asks a new address of a seat's: good for nothing else."""
-    return identity.token(seat.match.name, f"{seat.name}\n{identity.folded(address)}", seat.key)
 
 
 def _by_address(lookup: Lookup, letter: "Letter", known: Sequence[Seat]) -> Whose:

@@ -26,6 +26,7 @@ What each kind takes besides:
 - `reminder`: what a report takes, for the order form.
 - `join`, `address`: nothing; they ask an address we don't know whether it's meant.
 - `press`: `press`.
+- `digest`: `sections`, a letter each.
 - `notice`: `about` (the subject), `sentences`, `remedies`.
 
 A game's own parts (`headline.txt`, `report.txt`, `report.html`, `form.txt`, `rules.txt`,

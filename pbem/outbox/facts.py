@@ -1,0 +1,128 @@
+"""What a letter tells of a match and a turn of it: what its reader may know, and nothing else."""
+
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from pbem import game as games
+from pbem import matches, schedule, store
+from pbem.config import Config
+from pbem.game import Event, Game
+from pbem.store import Match, Seat, Turn
+
+
+def facts_of(
+    session: Session,
+    config: Config,
+    match: Match,
+    turn: Turn | None,
+    seat: Seat | None,
+    now: datetime,
+    *,
+    shown: bool = True,
+) -> dict[str, Any]:
+    """Return what a letter to a seat (`None`: the public) tells of a match and a turn of it."""
+    game = games.named(match.game)
+    seats = [one.name for one in match.seats]
+    facts: dict[str, Any] = {
+        "match": match.name,
+        "title": game.TITLE,
+        "game": game.KEY,
+        "seats": seats,
+        "players": [{"seat": one.name, "person": one.person} for one in match.seats],
+        "seat": seat.name if seat else None,
+        "person": seat.person if seat else "",
+        "options": match.options,
+        "deadline": _deadline(match, turn, now),
+        "address": config.mail.address,
+        "written": now.isoformat(),
+    }
+    if seat and not config.mail.plus_addressing:
+        facts["token_line"] = f"PASSWORD {matches.token(match, seat)}"
+    if turn is None:
+        return facts
+    state = game.load(turn.state, seats, match.options)
+    facts["due"] = seat is not None and seat.name in game.waiting(state)
+    if shown:
+        facts |= _shown(session, game, state, match, turn, seat)
+    return facts
+
+
+def _deadline(match: Match, turn: Turn | None, now: datetime) -> dict[str, str] | None:
+    """Return the deadline a letter tells: its turn's, or the match's where it has moved since."""
+    moment = turn.deadline if turn is not None and turn.number != match.turn else match.deadline
+    if moment is None:
+        return None
+    told = schedule.told(moment, ZoneInfo(match.zone), now)
+    weekday, month = schedule.WEEKDAYS[told.local.weekday()], schedule.MONTHS[told.local.month - 1]
+    return {
+        "day": f"{weekday} {told.local.day} {month} {told.local.year}",
+        "time": f"{told.local:%H:%M}",
+        "offset": told.offset,
+        "zone": told.zone,
+        "left": told.distance.removeprefix("in "),
+        "utc": moment.isoformat(),
+    }
+
+
+def _shown(
+    session: Session, game: Game, state: Any, match: Match, turn: Turn, seat: Seat | None
+) -> dict[str, Any]:
+    """Return what a letter shows of a turn: what the reader may know, and nothing else."""
+    name = seat.name if seat else None
+    over = state.phase == "over"
+    events = [Event(one["kind"], one["facts"], one["seen_by"]) for one in turn.events]
+    seen = [event for event in events if over or event.seen_by is None or name in event.seen_by]
+    page = games.optional(game, "page")
+    return {
+        "turn": turn.number,
+        "phase": state.phase,
+        "view": game.view(state, name),
+        "page": page(state, name, seen) if page else {},
+        "events": seen,
+        "notes": _notes(session, match, turn, name),
+        "winners": list(game.winners(state)) if over else [],
+        "seed": match.seed if over and match.settings.get("reveal") != "never" else None,
+        "seed_hash": matches.seed_hash(match.seed),
+        "press": _press(session, match, turn, name),
+    }
+
+
+def _notes(session: Session, match: Match, turn: Turn, seat: str | None) -> list[str]:
+    """Return sentences of the program's own about a turn.
+
+    They tell who sent no orders, by whose standing sheet the reader's seat went, what of his was
+    not carried out, and whether the game master has looked at sealed orders.
+    """
+    notes = [f"No orders came from {', '.join(turn.missing)}."] if turn.missing else []
+    if seat in turn.missing and seat in turn.orders:
+        notes.append("You sent none, so your standing orders were carried out.")
+    for line, message in turn.problems.get(seat or "", ()):
+        stop = "" if message.endswith("?") else "."
+        notes.append(f"Your line {line} was not carried out: {message}{stop}")
+    entries = select(store.Entry).where(
+        store.Entry.match_id == match.id, store.Entry.what.in_(("looked", "previewed"))
+    )
+    looks = [one for one in session.scalars(entries) if one.facts["turn"] == turn.number - 1]
+    looked = dict.fromkeys(one.facts["seat"] for one in looks if one.what == "looked")
+    if looked:
+        notes.append(f"The game master read the sealed orders of {', '.join(looked)}.")
+    if any(one.what == "previewed" for one in looks):
+        notes.append("The game master looked at what the turn would do before it was run.")
+    return notes
+
+
+def _press(session: Session, match: Match, turn: Turn, seat: str | None) -> list[dict[str, str]]:
+    """Return the press of the phase that a turn ended, as far as a seat may read it."""
+    entries = select(store.Entry).where(
+        store.Entry.match_id == match.id, store.Entry.what == "press"
+    )
+    found = [entry.facts for entry in session.scalars(entries.order_by(store.Entry.id))]
+    return [
+        {"by": one["by"], "to": one["to"], "text": one["text"]}
+        for one in found
+        if one["turn"] == turn.number - 1 and (one["seen_by"] is None or seat in one["seen_by"])
+    ]

@@ -1,0 +1,150 @@
+"""Writing a letter: from its facts to the bytes of a message, with the token its answer bears."""
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from pbem import game as games
+from pbem import identity, matches, store
+from pbem.config import Config
+from pbem.game import Event
+from pbem.marker import MARKER
+from pbem.outbox.facts import facts_of
+from pbem.outbox.questions import sections
+from pbem.store import Applicant, Letter, Match, Message, Seat
+
+if TYPE_CHECKING:
+    from pbem.reports import Envelope
+
+# The letters that show a turn; the others only need to know where the match stands.
+SHOW_A_TURN = ("welcome", "report", "over", "reminder")
+
+
+def compose(session: Session, config: Config, letter: Letter, now: datetime) -> bytes:
+    """Return a letter as the bytes of a message (RFC 5322), made from its facts.
+
+    The same letter gives the same bytes at every try, but for how far away the deadline is.
+    Raise `TemplateFault` where a template is broken.
+    """
+    from pbem.reports import mime, words
+
+    said = words(letter.kind, _facts(session, config, letter, now), config.templates_folder)
+    return mime(said, _envelope(session, config, letter))
+
+
+def _facts(session: Session, config: Config, letter: Letter, now: datetime) -> dict[str, Any]:
+    seat = session.get(Seat, letter.seat_id) if letter.seat_id else None
+    facts: dict[str, Any] = {"match": None, "game": None, "title": "pbem", "seat": None}
+    if letter.match_id is not None:
+        match = session.get_one(Match, letter.match_id)
+        turn = store.turn_of(session, match, letter.turn)
+        shown = letter.kind in SHOW_A_TURN or bool(letter.facts.get("forecast"))
+        facts = facts_of(session, config, match, turn, seat, now, shown=shown)
+    facts |= {
+        **letter.facts,
+        "person": letter.person or config.game_master.name,
+        "gm": not letter.recipient,
+        "address": config.mail.address,
+        "written": letter.created.isoformat(),
+    }
+    if letter.kind not in ("report", "over", "press"):
+        # Of what was written in the phase before, the report has told.
+        facts.pop("press", None)
+    if letter.facts.get("forecast") and seat is not None:
+        facts["forecast"] = _forecast(session, letter, seat)
+    if seat is not None and letter.facts.get("asked"):
+        facts["sections"] = sections(session, config, seat, letter.facts["asked"], now)
+    if letter.kind == "digest":
+        facts["sections"] = _digested(session, config, letter, now)
+    return facts
+
+
+def _digested(
+    session: Session, config: Config, letter: Letter, now: datetime
+) -> list[dict[str, str]]:
+    """Return the letters that a digest holds, as text, without what each has round it."""
+    from pbem.reports import words
+
+    found = []
+    for number in letter.facts["letters"]:
+        held = session.get_one(Letter, number)
+        said = words(held.kind, _facts(session, config, held, now), config.templates_folder)
+        body = said.text.replace(MARKER, "").strip()
+        found.append({"title": said.subject, "text": body})
+    return found
+
+
+def _forecast(session: Session, letter: Letter, seat: Seat) -> list[Event] | None:
+    """Return what a seat's sheet would do if nobody else moved, where the game can tell."""
+    match = seat.match
+    game = games.named(match.game)
+    forecast = games.optional(game, "forecast")
+    turn = store.turn_of(session, match, letter.turn)
+    sheet = session.scalar(
+        select(store.Sheet).where(store.Sheet.message_id == letter.answers_id).limit(1)
+    )
+    if forecast is None or sheet is None or turn is None:
+        return None
+    state = game.load(turn.state, [one.name for one in match.seats], match.options)
+    lawful, _ = game.check(state, seat.name, game.GRAMMAR.read(sheet.text).orders)
+    return list(forecast(state, seat.name, lawful))
+
+
+def _bears(session: Session, letter: Letter) -> tuple[Match, str] | None:
+    """Return for which match a letter bears a token, and which: its seat's, its applicant's, or
+    (for neither) the game master's; `None` where it bears none."""
+    match = session.get(Match, letter.match_id) if letter.match_id else None
+    if match is None:
+        return None
+    if letter.seat_id is not None:
+        seat = session.get_one(Seat, letter.seat_id)
+        if letter.kind == "address":
+            asked = letter.recipient
+            return match, identity.address_token(match.name, seat.name, seat.key, asked)
+        return match, matches.token(match, seat)
+    if letter.applicant_id is not None:
+        return match, matches.token(match, session.get_one(Applicant, letter.applicant_id))
+    return None if letter.recipient else (match, matches.token(match, None))
+
+
+def _envelope(session: Session, config: Config, letter: Letter) -> "Envelope":
+    from pbem.reports import Envelope
+
+    mail = config.mail
+    match = session.get(Match, letter.match_id) if letter.match_id else None
+    bears = _bears(session, letter)
+    reply_to, message_id = mail.address, f"<pbem.{letter.id}@{mail.host}>"
+    if match and bears:
+        token = bears[1]
+        reply_to = identity.address(mail.address, match.name, token, mail.plus_addressing)
+        message_id = identity.message_id(match.name, token, letter.id, mail.host)
+    answered = session.get(Message, letter.answers_id) if letter.answers_id else None
+    answered_id = answered.message_id if answered else None
+    # All letters of a match hang on one root, which is itself never sent.
+    root = f"<{match.name}.match@{mail.host}>" if match else None
+    return Envelope(
+        sender=(f"{config.game_master.name} ({match.name})" if match else "pbem", mail.address),
+        recipient=(
+            letter.person or config.game_master.name,
+            letter.recipient or config.game_master.address,
+        ),
+        reply_to=reply_to,
+        message_id=message_id,
+        date=letter.created,
+        list_id=f"{match.name if match else 'pbem'}.{mail.host}",
+        auto="auto-replied" if letter.kind in ("receipt", "confirm") else "auto-generated",
+        in_reply_to=answered_id or root,
+        references=[one for one in (root, answered_id) if one],
+    )
+
+
+def return_path(session: Session, config: Config, letter: Letter) -> str:
+    """Return the envelope sender: a plus address with the token, so that a bounce says whose it
+    is."""
+    bears = _bears(session, letter)
+    if bears is None:
+        return config.mail.address
+    mailbox, plus = config.mail.address, config.mail.plus_addressing
+    return identity.address(mailbox, bears[0].name, bears[1], plus)
