@@ -20,7 +20,7 @@ from pbem import game as games
 from pbem.config import Config
 from pbem.faults import Away, Wrong
 from pbem.post import settings
-from pbem.store import Address, Letter, Mark, Match, Message, Seat
+from pbem.store import Address, Letter, Mark, Match, Message
 
 # After so long without a tick, or a look into a mailbox, something has stopped.
 LONGEST_SILENCE = timedelta(minutes=15)
@@ -272,11 +272,12 @@ def _work(session: Session, config: Config, now: datetime) -> Iterator[Check]:
     for number in range(1, len(config.sources) + 1):
         mark = session.get(Mark, f"source {number}")
         fetched = mark.value.get("fetched") if mark else None
-        if ticked and (
-            fetched is None
-            or datetime.fromisoformat(ticked) - datetime.fromisoformat(fetched) > LONGEST_SILENCE
-        ):
-            why = f"mail was last taken in from source {number} at {fetched or 'no time'}"
+        # One that never was is new, or has been tried above.
+        if not ticked or not fetched:
+            continue
+        silence = datetime.fromisoformat(ticked) - datetime.fromisoformat(fetched)
+        if silence > LONGEST_SILENCE:
+            why = f"mail was last taken in from source {number} at {fetched}"
             yield _fault("mailbox", why, "see what `pbem fetch` says; no turn is run until then")
 
 
@@ -303,15 +304,11 @@ def _post_office(session: Session, now: datetime) -> Iterator[Check]:
             yield _fault("letters", f"{count} {what}", remedy)
     if not faults:
         yield Check("letters", True, "none is stuck")
-    bounced = (
-        select(Address, Seat, Match)
-        .join(Seat, Address.seat_id == Seat.id)
-        .join(Match, Seat.match_id == Match.id)
-        .where(Address.bounces >= MOST_BOUNCES)
-    )
-    for address, seat, match in session.execute(bounced).tuples():
-        why = f"{match.name}: letters to {seat.name} <{address.address}> come back"
-        remedy = f'ask for another, then `pbem gm {match.name} "ADDRESS {seat.name} <address>"`'
+    bounced = select(Address).where(Address.bounces >= MOST_BOUNCES).order_by(Address.id)
+    for address in session.scalars(bounced):
+        seat, match = address.seat.name, address.seat.match.name
+        why = f"{match}: letters to {seat} <{address.address}> come back"
+        remedy = f'ask for another, then `pbem gm {match} "ADDRESS {seat} <address>"`'
         yield _fault("letters", why, remedy)
 
 

@@ -18,6 +18,9 @@ from pbem.faults import Away, Wrong
 HEAD = "0001"
 MIGRATIONS = ("0001",)
 
+# Milliseconds to wait for another process that writes into the same SQLite file.
+PATIENCE = 30_000
+
 
 class StoreFault(Wrong):
     """A database that can't be used as it is; the message names fault, place and remedy."""
@@ -46,7 +49,7 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
     # Transactions are begun by us: the driver's own way begins them late and commits early.
     connection.isolation_level = None
     cursor = connection.cursor()
-    cursor.execute("PRAGMA busy_timeout = 30000")
+    cursor.execute(f"PRAGMA busy_timeout = {PATIENCE}")
     cursor.execute("PRAGMA journal_mode = WAL")
     cursor.execute("PRAGMA synchronous = FULL")
     cursor.execute("PRAGMA foreign_keys = ON")
