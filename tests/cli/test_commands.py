@@ -15,31 +15,6 @@ SEATS = ("--seat", "Ann <ann@example.org>", "--seat", "Bob <bob@example.org>")
 CLOCK = ("--clock", "2026-12-01T12:00:00+00:00")
 
 
-class Answer:
-    """What a command answered."""
-
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code, self.out, self.err = code, out, err
-
-
-@pytest.fixture
-def pbem(house: Config, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]):  # type: ignore[no-untyped-def]
-    """Run a command in the house, in this process."""
-    monkeypatch.chdir(house.folder)
-
-    def run(*arguments: str, stdin: bytes = b"") -> Answer:
-        import io
-
-        monkeypatch.setattr(sys, "argv", ["pbem", *arguments])
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
-        code = cli.answer(lambda: cli.app(standalone_mode=False))
-        out, err = capfd.readouterr()
-        assert "Traceback" not in out + err
-        return Answer(code, out, err)
-
-    return run
-
-
 def test_a_match_played_by_hand(pbem, house: Config) -> None:  # type: ignore[no-untyped-def]
     options = ("--option", "trust=address", "--schedule", "weekly Sun 20:00")
     made = pbem(*CLOCK, "new", "hexem", "hexem1", *SEATS, *options, "--json")
