@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from datetime import timedelta
 
-from sqlalchemy import func, select
+from sqlalchemy import func, or_, select
 
 from pbem import store
 from pbem.intake.lookup import Lookup
@@ -36,7 +36,7 @@ def send(lookup: Lookup, mail: Mail, seat: Seat, to: str, text: str, is_anonymou
         raise ValueError("it says nothing; write your words on the lines before END PRESS")
     if len(text) > LONGEST:
         raise ValueError(f"it has {len(text)} characters; {LONGEST} are the most")
-    if _sent_today(lookup, seat) >= MOST_A_DAY:
+    if _sent_today(lookup, mail, seat) >= MOST_A_DAY:
         raise ValueError(f"you have sent {MOST_A_DAY} within a day; write again tomorrow")
     by = "somebody" if is_anonymous else seat.name
     shown = "all" if for_all else ", ".join(names)
@@ -97,7 +97,7 @@ def _check_allowed(seat: Seat, names: Sequence[str], is_anonymous: bool) -> None
         raise ValueError("in this match press goes to ALL, or to GM")
 
 
-def _sent_today(lookup: Lookup, seat: Seat) -> int:
+def _sent_today(lookup: Lookup, mail: Mail, seat: Seat) -> int:
     query = (
         select(func.count())
         .select_from(Entry)
@@ -106,7 +106,8 @@ def _sent_today(lookup: Lookup, seat: Seat) -> int:
             Entry.match_id == seat.match_id,
             Entry.what == "press",
             Entry.time > lookup.now - timedelta(days=1),
-            store.Message.seat_id == seat.id,
+            # The mail in hand is laid to its seat only when all of it is done.
+            or_(store.Message.seat_id == seat.id, store.Message.id == mail.id),
         )
     )
     return lookup.session.scalar(query) or 0

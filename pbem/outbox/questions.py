@@ -78,7 +78,9 @@ def _status(session: Session, seat: Seat, now: datetime) -> str:
     query = select(Absence).where(Absence.seat_id == seat.id, Absence.last >= now.date())
     for absence in session.scalars(query.order_by(Absence.first)):
         lines.append(f"You are away from {absence.first} to {absence.last}.")
-    people = ", ".join(f"{one.name} ({one.person})" for one in match.seats)
+    people = ", ".join(
+        one.name if one.name == one.person else f"{one.name} ({one.person})" for one in match.seats
+    )
     lines += [f"Who plays: {people}.", f"Your letters: MAIL {seat.mail}."]
     return "\n".join(lines)
 
