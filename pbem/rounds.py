@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, BinaryIO
 
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine, select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
@@ -328,11 +328,12 @@ def _pause(engine: Engine, now: datetime, every: float, failures: int) -> float:
         return longest * random.uniform(0.5, 1.0)
     try:
         with store.reading(engine) as session:
-            next_one = session.scalar(
-                select(func.min(Match.deadline)).where(
-                    Match.status == "running", Match.deadline > now
-                )
+            moments = session.scalars(
+                select(Match.deadline)
+                .where(Match.status == "running", Match.deadline > now)
+                .union(select(Match.waits_until).where(Match.waits_until > now))
             )
+            next_one = min((one for one in moments if one), default=None)
     except Away:
         return every
     until = (next_one - now).total_seconds() if next_one else every

@@ -153,9 +153,10 @@ def run(
     engine = desk.engine(config)
     if (at_once or dry_run) and match is None:
         raise Wrong("--now, --dry-run: say which match with --match")
+    status = ""
     if match is not None:
         with store.reading(engine) as session:
-            find(session, match)
+            status = find(session, match).status
     if dry_run and match is not None:
         with store.writing(engine) as session:
             preview = turns.preview(session, find(session, match), desk.now)
@@ -168,7 +169,7 @@ def run(
         for one in ran:
             cli.say(f"{one.match}: {one.outcome}{': ' + one.why if one.why else ''}")
         if not ran:
-            cli.say("nothing is due")
+            cli.say("nothing is due" if status in ("", "running") else f"{match} is {status}")
     if any(one.outcome in ("failed", "held") for one in ran):
         return FAILED
     return LATER if any(one.outcome == "put off" for one in ran) else 0

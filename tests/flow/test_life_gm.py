@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import Engine, inspect, select
 
-from pbem import outbox, rounds, store, turns
+from pbem import identity, matches, outbox, rounds, store, turns
 from pbem.config import Config
 from pbem.game import Json
 from pbem.store import Letter, Match, Message
-from tests.conftest import NOW, begin, idle, mail
+from tests.conftest import NOW, Post, begin, idle, mail
 from tests.flow.rig import (
     DAY,
     DEADLINE,
@@ -29,6 +29,7 @@ from tests.flow.rig import (
     told_gm,
     turn,
 )
+from tests.flow.test_rounds import lay, sent
 
 AFTER = DEADLINE + MINUTE
 
@@ -349,8 +350,6 @@ def test_a_mailbox_that_is_down_is_told_to_the_game_master_once(match: str, engi
 def test_letters_to_the_game_master_bear_his_token_and_no_other_letter_does(
     match: str, engine: Engine, house: Config
 ) -> None:
-    from pbem import matches
-
     idle(engine)
     said(engine, "HOLD", NOW)
     with opened(engine) as (session, row):
@@ -362,3 +361,52 @@ def test_letters_to_the_game_master_bear_his_token_and_no_other_letter_does(
             assert (token in raw) == (letter.recipient == "")
             if letter.recipient == "":
                 assert 'To: "Gia" <gia@example.org>' in raw
+
+
+def test_the_game_master_answers_a_letter_from_his_own_client(
+    match: str, engine: Engine, house: Config
+) -> None:
+    sheet(engine, "Ann", "BID x 2", NOW)
+    rounds.tick(engine, house, AFTER)
+    asked = next(one for one in sent(house) if one["To"] == '"Gia" <gia@example.org>')
+    text = asked.get_payload()[0].get_payload(decode=True).decode()  # type: ignore[union-attr]
+    assert "- RUN NOW countries 0" in text
+    assert "Answer this letter with a game master's orders" in text
+    quoted = "".join(f"> {line}\n" for line in text.splitlines())
+    raw = mail(
+        f"SAY Bob is on holiday, I am told.\nEXTEND 1d\n\nGia\n\nGia wrote:\n{quoted}",
+        sender="Gia <gia@example.org>",
+        to=asked["Reply-To"],
+        subject=f"Re: {asked['Subject']}",
+        In_Reply_To=asked["Message-ID"],
+    )
+    lay(house, raw, AFTER + HOUR)
+    rounds.tick(engine, house, AFTER + HOUR)
+    assert the_match(engine).deadline == DEADLINE + WEEK + DAY
+    # What he quotes is not carried out.
+    assert the_match(engine).turn == 0
+    answer = sent(house)[-1]
+    assert (answer["To"], answer["In-Reply-To"]) == (asked["To"], "<1@mail.example.org>")
+    assert answer["Subject"] == "[hexem1] Your orders are carried out"
+
+
+def test_orders_in_the_game_masters_name_without_his_token_do_nothing(
+    match: str, engine: Engine, post: Post
+) -> None:
+    to_ann = identity.token("hexem1", "Ann", seat_of(the_match(engine), "Ann").key)
+    with opened(engine) as (_, row):
+        token = matches.token(row, None)
+    forged = (
+        mail("END hexem1", sender="Gia <gia@example.org>", number=1),
+        mail(
+            "END hexem1",
+            sender="Gia <gia@example.org>",
+            to=f"game+hexem1.{to_ann}@example.org",
+            number=2,
+        ),
+        mail("END hexem1", to=f"game+hexem1.{token}@example.org", number=3),
+    )
+    for raw in forged:
+        assert post(raw).status != "gm"
+    assert the_match(engine).status == "running"
+    assert not the_match(engine).run_now
