@@ -94,6 +94,18 @@ def test_late_answer_has_a_late_sheet_count_for_no_turn(engine: Engine) -> None:
         assert store.newest_sheets(session, row) == {}
 
 
+def test_a_sheet_in_the_deadlines_second_is_in_time_and_a_second_later_is_not(
+    engine: Engine,
+) -> None:
+    _second_turn(engine)
+    due = DEADLINE + WEEK
+    assert sheet(engine, "Ann", "MUSTER A1", due) == "in time"
+    assert sheet(engine, "Ann", "MUSTER A2", due + timedelta(seconds=1)) == "late"
+    sheet(engine, "Bob", "", due)
+    run(engine, due + MINUTE)
+    assert turn(engine, 2).orders["Ann"] == "MUSTER A1"
+
+
 def test_grace_waits_for_who_is_missing_and_locks_the_others(engine: Engine) -> None:
     _second_turn(engine, grace="6h")
     due = DEADLINE + WEEK
