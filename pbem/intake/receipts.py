@@ -24,6 +24,8 @@ MOST_OF_MATCH = 100
 # Answers in a day to mails of a seat that hold nothing: a program that answers ours sends no other.
 MOST_EMPTY = 2
 
+_ENOUGH = "No more receipts today"
+
 _INSERT = insert(Letter)
 
 
@@ -119,7 +121,7 @@ def is_replay(lookup: Lookup, letter: "Read", seat: Seat, since: datetime) -> bo
 
 
 def words_of(letter: "Read") -> str:
-    """Return a hash of a mail's own words; of a mail that was not read, of what it is."""
+    """Return a hash of a mail's own words; of a mail that was not read, of why."""
     said = letter.text.strip() or letter.why
     return hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:16]
 
@@ -127,18 +129,30 @@ def words_of(letter: "Read") -> str:
 def _has_room(lookup: Lookup, seat: Seat) -> bool:
     if not seat.addresses:
         return False
-    count = lookup.receipts_today(seat)
-    if count == MOST_RECEIPTS + 1:
-        facts = {
-            "about": "No more receipts today",
-            "sentences": [
-                f"{MOST_RECEIPTS} mails from your address were answered within a day.",
-                "What you send still counts; receipts come again tomorrow. "
-                "Each report says what was carried out.",
-            ],
-        }
-        store.queue(lookup.session, "notice", facts, lookup.now, seat=seat)
-    return count <= MOST_RECEIPTS and lookup.receipts_of(seat) <= MOST_OF_MATCH
+    if lookup.receipts_today(seat) > MOST_RECEIPTS:
+        _tell_once(lookup, seat)
+        return False
+    return lookup.receipts_of(seat) <= MOST_OF_MATCH
+
+
+def _tell_once(lookup: Lookup, seat: Seat) -> None:
+    """Tell a player once a day that no more of his mails are answered."""
+    query = select(Letter.facts).where(
+        Letter.recipient == seat.addresses[0].address,
+        Letter.kind == "notice",
+        Letter.created > lookup.now - timedelta(days=1),
+    )
+    if any(facts["about"] == _ENOUGH for facts in lookup.session.scalars(query)):
+        return
+    facts = {
+        "about": _ENOUGH,
+        "sentences": [
+            f"{MOST_RECEIPTS} mails from your address were answered within a day.",
+            "What you send still counts; receipts come again tomorrow. "
+            "Each report says what was carried out.",
+        ],
+    }
+    store.queue(lookup.session, "notice", facts, lookup.now, seat=seat)
 
 
 def _queue(lookup: Lookup, kind: str, facts: Json, seat: Seat, mail: Mail) -> None:

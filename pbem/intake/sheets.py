@@ -16,6 +16,7 @@ from pbem.intake.answers import Done
 from pbem.intake.lookup import Lookup
 from pbem.intake.opening import read
 from pbem.intake.values import Mail, Taken
+from pbem.marker import MARKER
 from pbem.matches import Arrival
 from pbem.orders import LONGEST_LINE, MOST_LINES, Grammar, Problem, Reading
 from pbem.store import Entry, Match, Message, Seat, Sheet, Turn
@@ -119,8 +120,10 @@ def take(lookup: Lookup, mail: Mail, letter: "Letter", seat: Seat) -> Taken:
         return Taken("ignored", "it repeats a mail of an earlier turn")
     _reach(letter, seat)
     said = said_in(lookup, mail, letter, seat.match)
+    if said.is_empty and letter.quoted.lstrip().startswith(MARKER):
+        return Taken("ignored", "a program's letter as it was sent, with nothing written above it")
     if said.is_empty:
-        return answer_empty(lookup, mail, said.letter, seat)
+        return _answer_empty(lookup, mail, said.letter, seat)
     if sum(1 for line in said.reading.lines if line.order or line.problem) > MOST_LINES:
         why = f"a sheet has at most {MOST_LINES} order lines; nothing of it was taken"
         receipts.refuse(lookup, mail, letter, seat, why)
@@ -316,7 +319,7 @@ def _echo(said: Said, filing: Filing, done: Sequence[Done]) -> list[Json]:
     ]
 
 
-def answer_empty(lookup: Lookup, mail: Mail, letter: "Letter", seat: Seat) -> Taken:
+def _answer_empty(lookup: Lookup, mail: Mail, letter: "Letter", seat: Seat) -> Taken:
     """Answer a mail that holds nothing by what may be the matter, unless in a circle."""
     quoted = _orders_in(_QUOTE_MARKS.sub("", letter.quoted), seat.match) if letter.quoted else []
     if quoted:

@@ -134,7 +134,7 @@ def _send_one(
             _mark(engine, number, now, "sent", "")
             result.sent += 1
         elif isinstance(done, Refused):
-            _refused(engine, number, now, done.why)
+            _refused(engine, number, now, done)
             result.failed += 1
             result.whys.append(f"letter {number} to {letter.recipient}: {done.why}")
         else:
@@ -149,15 +149,17 @@ def _mark(engine: Engine, number: int, now: datetime, status: str, why: str) -> 
         letter.sent = now if status == "sent" else None
 
 
-def _refused(engine: Engine, number: int, now: datetime, why: str) -> None:
-    """Mark a letter that was refused for good, which is a bounce."""
+def _refused(engine: Engine, number: int, now: datetime, done: Refused) -> None:
+    """Mark a letter that was refused for good; for its recipient's sake, that is a bounce."""
     with store.writing(engine) as session:
         letter = session.get_one(Letter, number)
-        letter.status, letter.why, letter.sent = "failed", why, None
+        letter.status, letter.why, letter.sent = "failed", done.why, None
         letter.tries += 1
         seat = session.get(Seat, letter.seat_id) if letter.seat_id else None
-        if seat is not None:
-            undelivered.note(session, seat, letter.recipient, why, now)
+        if seat is not None and done.part == "recipient":
+            undelivered.note(session, seat, letter.recipient, done.why, now)
+        else:
+            undelivered.give_up(session, letter, now)
 
 
 def _put_off(engine: Engine, letter: Letter, now: datetime, why: str, result: Sent) -> None:
