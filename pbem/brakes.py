@@ -177,9 +177,14 @@ def remind(session: Session, now: datetime) -> int:
 
 
 def is_overdue(match: Match, now: datetime) -> bool:
-    """Tell whether a deadline is past by more than the length of its own phase."""
+    """Tell whether a deadline is past by more than the length of its own phase.
+
+    What the match has waited for missing orders, as it was meant to, doesn't count.
+    """
     deadline = match.deadline
-    return deadline is not None and now - deadline > deadline - match.began
+    if deadline is None:
+        return False
+    return now - (match.waits_until or deadline) > deadline - match.began
 
 
 def overdue(session: Session, now: datetime) -> list[str]:

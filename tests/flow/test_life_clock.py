@@ -155,6 +155,16 @@ def test_brake_more_than_half_of_last_turns_senders_missing_waits_a_day_and_asks
     assert len(told_gm(engine)) == 1
 
 
+def test_what_a_match_was_meant_to_wait_does_not_make_it_overdue(engine: Engine) -> None:
+    begin(engine)
+    said(engine, "SET schedule after 12h", NOW)
+    idle(engine)
+    first = NOW + 12 * HOUR
+    assert run(engine, first) == ["ran"]
+    assert run(engine, first + 12 * HOUR + MINUTE) == ["waiting"]
+    assert run(engine, first + 36 * HOUR + MINUTE) == ["ran"]
+
+
 def test_half_of_last_turns_senders_missing_is_not_more_than_half(engine: Engine) -> None:
     _second_turn(engine)
     sheet(engine, "Ann", "MUSTER A1", AFTER)
