@@ -99,7 +99,7 @@ def _waits(session: Session, match: Match, now: datetime) -> Brake | None:
     )
     if many:
         says = f"Most who sent orders last turn sent none: {', '.join(phase.awaited)}."
-        told = f"The turn is run at {until.isoformat()} unless you decide otherwise."
+        told = f"The turn is run on {matches.shown(match, until)} unless you decide otherwise."
         remedies = [matches.run_line(match), "EXTEND 2d", "HOLD"]
         matches.tell_gm(
             session,
@@ -139,7 +139,7 @@ def _put_off_once(session: Session, match: Match, phase: Phase, now: datetime) -
         match,
         now,
         f"The first turn of {match.name} waits for {names}",
-        [why, f"Without an answer of yours it is run at {later.isoformat()}."],
+        [why, f"Without an answer of yours it is run on {matches.shown(match, later)}."],
         [
             matches.run_line(match),
             *(f"DROP {seat}" for seat in adopted.awaited),

@@ -220,6 +220,13 @@ def zone_of(match: Match) -> ZoneInfo:
     return schedule.parse_zone(match.zone)
 
 
+def shown(match: Match, moment: datetime | None) -> str:
+    """Return a deadline as the game master is told it, in the match's zone."""
+    if moment is None:
+        return "none"
+    return f"{moment.astimezone(zone_of(match)):%a %Y-%m-%d %H:%M %z} ({match.zone})"
+
+
 def pauses(match: Match) -> list[Pause]:
     """Return the dates on which a match has no deadline."""
     return [schedule.parse_pause(text) for text in match.settings.get("pause", ())]

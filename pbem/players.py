@@ -334,7 +334,10 @@ def _seat_applicant(session: Session, match: Match, applicant: Applicant, now: d
     if match.open_seats == 0:
         matches.set_up(session, match, now)
         return f"You play {name} in {match.name}, and the match begins."
-    sentence = f"You play {name} in {match.name}; it begins when {match.open_seats} more have come."
+    sentence = (
+        f"You play {name} in {match.name}. It begins when all seats are taken; open: "
+        f"{match.open_seats}."
+    )
     facts = {"about": f"You have a seat in {match.name}", "sentences": [sentence]}
     store.queue(session, "notice", facts, now, seat=seat)
     return sentence

@@ -110,7 +110,7 @@ def begin(session: Session, plan: Plan, now: datetime) -> Match:
         return match
     facts = {
         "about": f"You have a seat in {match.name}",
-        "sentences": [f"It begins when {plan.open_seats} more have joined."],
+        "sentences": [f"It begins when all seats are taken; open: {plan.open_seats}."],
     }
     matches.tell(session, match, "notice", facts, now)
     return match

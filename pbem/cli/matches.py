@@ -72,7 +72,7 @@ def new(
             deadline = made.deadline.isoformat() if made.deadline else None
             told = f"the deadline is {when(made.deadline, made.zone)}"
             if made.open_seats:
-                told = f"it begins when {made.open_seats} more have joined"
+                told = f"it begins when all seats are taken; open: {made.open_seats}"
     except ValueError as error:
         raise Wrong(str(error)) from None
     if as_json:

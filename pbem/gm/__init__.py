@@ -169,7 +169,7 @@ def _status(session: Session, match: Match) -> str:
     phase = matches.phase(session, match)
     parts = [
         f"{match.name} is {match.status}, {match.phase} {match.turn}",
-        f"deadline {clock.shown(match, match.deadline)}",
+        f"deadline {matches.shown(match, match.deadline)}",
         f"sent: {', '.join(phase.sheets) or 'nobody'}",
         f"missing: {', '.join(phase.missing) or 'nobody'}",
     ]

@@ -21,7 +21,7 @@ def set_deadline(session: Session, match: Match, time: str, now: datetime) -> st
     zone = matches.zone_of(match)
     moment = schedule.parse_time(time, zone)
     if moment <= now:
-        raise ValueError(f"{shown(match, moment)} is past; name a time to come, or RUN NOW")
+        raise ValueError(f"{matches.shown(match, moment)} is past; name a time to come, or RUN NOW")
     why = "The game master moved it."
     matches.move_deadline(session, match, moment, now, "gm", why)
     odd = schedule.odd_time(time, zone)
@@ -29,7 +29,7 @@ def set_deadline(session: Session, match: Match, time: str, now: datetime) -> st
         one.first <= moment.astimezone(zone).date() <= one.last for one in matches.pauses(match)
     )
     notes = [odd and f" ({odd})", " (that is a paused date)" if paused else ""]
-    return f"The deadline is {shown(match, moment)}.{''.join(notes)}"
+    return f"The deadline is {matches.shown(match, moment)}.{''.join(notes)}"
 
 
 def extend(session: Session, match: Match, duration: str, now: datetime) -> str:
@@ -39,17 +39,10 @@ def extend(session: Session, match: Match, duration: str, now: datetime) -> str:
         raise ValueError(f"{match.name} has no deadline; set one with DEADLINE <time>")
     moment = schedule.later(match.deadline, duration, matches.zone_of(match))
     if moment <= now:
-        raise ValueError(f"{shown(match, moment)} is past too; write a longer duration")
+        raise ValueError(f"{matches.shown(match, moment)} is past too; write a longer duration")
     why = "The game master extended it."
     matches.move_deadline(session, match, moment, now, "gm", why)
-    return f"The deadline is {shown(match, moment)}."
-
-
-def shown(match: Match, moment: datetime | None) -> str:
-    """Return a deadline as the game master is told it, in the match's zone."""
-    if moment is None:
-        return "none"
-    return f"{moment.astimezone(matches.zone_of(match)):%a %Y-%m-%d %H:%M %z} ({match.zone})"
+    return f"The deadline is {matches.shown(match, moment)}."
 
 
 def hold(session: Session, match: Match, now: datetime) -> str:
@@ -76,7 +69,7 @@ def release(session: Session, match: Match, now: datetime) -> str:
     matches.move_deadline(
         session, match, deadline, now, "gm", "The game master released the match; it goes on."
     )
-    return f"{match.name} goes on; the deadline is {shown(match, deadline)}."
+    return f"{match.name} goes on; the deadline is {matches.shown(match, deadline)}."
 
 
 def run_now(

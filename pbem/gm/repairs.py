@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from pbem import game as games
 from pbem import matches, schedule, settings, store
-from pbem.gm.clock import must_be_on, shown, tell_all
+from pbem.gm.clock import must_be_on, tell_all
 from pbem.store import Letter, Match, Seat, Sheet, Turn
 
 _SHOWS_A_TURN = ("report", "over", "reminder")
@@ -52,7 +52,8 @@ def undo(session: Session, match: Match, count: int, now: datetime) -> str:
         "The orders sent for them stand again; a new sheet replaces yours."
     )
     matches.tell(session, match, "deadline", {"why": why}, now, turn=back)
-    return f"{match.name} stands after turn {back}; the deadline is {shown(match, match.deadline)}."
+    deadline = matches.shown(match, match.deadline)
+    return f"{match.name} stands after turn {back}; the deadline is {deadline}."
 
 
 def _take_end_back(session: Session, match: Match, turn: int) -> None:
@@ -116,7 +117,7 @@ def change(session: Session, match: Match, option: str, value: str, now: datetim
         deadline = matches.scheduled(session, match, now, deciding)
         if deadline != match.deadline:
             matches.move_deadline(session, match, deadline, now, "gm", sentence)
-            return f"{sentence} The deadline is {shown(match, deadline)}."
+            return f"{sentence} The deadline is {matches.shown(match, deadline)}."
     matches.settle(session, match)
     return sentence
 

@@ -331,6 +331,19 @@ def test_absence_in_a_later_phase_moves_its_deadline_when_that_begins(engine: En
     assert the_match(engine).deadline == datetime(2026, 12, 15, 19, 0, tzinfo=UTC)
 
 
+def test_absence_not_granted_delays_nothing_and_leaves_the_seat_to_its_standing_orders(
+    engine: Engine,
+) -> None:
+    _second_turn(engine, grace="6h")
+    do(engine, "Bob", players.absent, "2026-12-10", "2026-12-20", AFTER)
+    due = DEADLINE + WEEK
+    assert the_match(engine).deadline == due
+    assert remind(engine, due - HOUR) == 1
+    sheet(engine, "Ann", "", AFTER)
+    assert run(engine, due + MINUTE) == ["ran"]
+    assert turn(engine, 2).missing == ["Bob"]
+
+
 @pytest.mark.parametrize(
     ("start", "end", "why"),
     [
