@@ -77,7 +77,7 @@ def _waits(session: Session, match: Match, now: datetime) -> Brake | None:
     late = [seat for seat in match.seats if seat.name in phase.awaited]
     if match.turn == 0 and not match.put_off:
         # Who was merely late need not be waited for a whole phase.
-        matches.adopt(session, match, now, *late)
+        matches.adopt(session, match, *late)
         phase = matches.phase(session, match)
         return _put_off_once(session, match, phase, now) if phase.awaited else None
     grace = matches.grace(match)
@@ -90,7 +90,7 @@ def _waits(session: Session, match: Match, now: datetime) -> Brake | None:
     if until <= now:
         return None
     match.waits_until = until
-    matches.adopt(session, match, until, *late)
+    matches.adopt(session, match, *late)
     phase = matches.phase(session, match)
     if not phase.awaited:
         return None

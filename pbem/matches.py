@@ -295,27 +295,24 @@ def move_deadline(
 ) -> None:
     """Move the deadline of the phase a match is in; all seats are told why.
 
-    Sheets that came too late for the old one and in time for the new one count again.
+    Sheets that came too late for the old one count again.
     """
     match.deadline, match.waits_until, match.alarm = deadline, None, ""
     store.record(
         session, match, now, who, "deadline", deadline=deadline and deadline.isoformat(), why=why
     )
-    adopt(session, match, deadline)
+    adopt(session, match)
     tell(session, match, "deadline", {"why": why}, now, turn=match.turn)
 
 
-def adopt(session: Session, match: Match, until: datetime | None, *seats: Seat) -> None:
-    """Have late sheets count after all, as the phase is still to be run: some seats', or all.
-
-    Those received later than `until` stay late.
-    """
+def adopt(session: Session, match: Match, *seats: Seat) -> None:
+    """Have late sheets count after all, as the phase is still to be run: some seats', or all."""
     query = select(Sheet).where(
         Sheet.match_id == match.id, Sheet.turn == match.turn, Sheet.late, Sheet.seat_id.is_not(None)
     )
     wanted = {seat.id for seat in seats or match.seats}
     for sheet in session.scalars(query):
-        if sheet.seat_id in wanted and (until is None or sheet.received <= until):
+        if sheet.seat_id in wanted:
             sheet.late = False
     settle(session, match)
 

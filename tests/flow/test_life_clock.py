@@ -331,6 +331,17 @@ def test_absence_in_a_later_phase_moves_its_deadline_when_that_begins(engine: En
     assert the_match(engine).deadline == datetime(2026, 12, 15, 19, 0, tzinfo=UTC)
 
 
+def test_absence_moves_one_deadline_only(engine: Engine) -> None:
+    begin(engine, absences=7)
+    idle(engine)
+    do(engine, "Bob", players.absent, "2026-12-10", "2026-12-16", NOW)
+    run(engine, AFTER)
+    assert the_match(engine).deadline == datetime(2026, 12, 17, 19, 0, tzinfo=UTC)
+    said(engine, "RUN NOW", AFTER + HOUR)
+    run(engine, AFTER + HOUR)
+    assert the_match(engine).deadline == DEADLINE + WEEK
+
+
 def test_absence_not_granted_delays_nothing_and_leaves_the_seat_to_its_standing_orders(
     engine: Engine,
 ) -> None:
