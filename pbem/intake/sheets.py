@@ -120,7 +120,7 @@ def take(lookup: Lookup, mail: Mail, letter: "Letter", seat: Seat) -> Taken:
         return Taken("ignored", "it repeats a mail of an earlier turn")
     _reach(letter, seat)
     said = said_in(lookup, mail, letter, seat.match)
-    if said.is_empty and letter.quoted.lstrip().startswith(MARKER):
+    if said.is_empty and _is_as_sent(letter):
         return Taken("ignored", "a program's letter as it was sent, with nothing written above it")
     if said.is_empty:
         return _answer_empty(lookup, mail, said.letter, seat)
@@ -147,6 +147,17 @@ def take(lookup: Lookup, mail: Mail, letter: "Letter", seat: Seat) -> Taken:
     ):
         return Taken("filed")
     return Taken("answered", "" if done else "no lawful order in it")
+
+
+def _is_as_sent(letter: "Letter") -> bool:
+    """Tell whether a mail is a letter of a program like ours: its marker on top, nothing above it.
+
+    Then its words are the blanks of an order form, or the subject, where the letter has no form.
+    """
+    if not letter.quoted.lstrip().startswith(MARKER):
+        return False
+    lines = [line for line in letter.text.split("\n") if line.strip() and "__" not in line]
+    return not lines or letter.text.strip() in letter.subject
 
 
 def _is_cancel(order: Order) -> bool:
