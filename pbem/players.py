@@ -121,6 +121,8 @@ def replace(
     seat of his own moves no deadline.
     """
     match = seat.match
+    if match.status == "over":
+        raise ValueError(f"{match.name} is over; nobody takes a seat any more")
     folded = [identity.folded(address) for address in addresses]
     own = any(
         set(folded) & set(tenure.addresses)
@@ -130,7 +132,14 @@ def replace(
     take(session, seat, person, addresses, now)
     session.flush()
     store.record(session, match, now, "gm", "replaced", seat=seat.name, person=person)
-    store.queue(session, "welcome", {"takes_over": True}, now, seat=seat, turn=match.turn)
+    if match.status == "open":
+        facts = {
+            "about": f"You have a seat in {match.name}",
+            "sentences": [f"You play {seat.name}."],
+        }
+        store.queue(session, "notice", facts, now, seat=seat)
+    else:
+        store.queue(session, "welcome", {"takes_over": True}, now, seat=seat, turn=match.turn)
     _tell_others(session, seat, now, f"{person} plays {seat.name} from now on.")
     matches.settle(session, match)
     deadline, full = match.deadline, matches.scheduled(session, match, now)

@@ -20,6 +20,7 @@ from tests.flow.rig import (
     history,
     letters,
     opened,
+    refused,
     run,
     said,
     seat_of,
@@ -274,6 +275,16 @@ def test_a_person_who_left_before_an_open_match_began_may_be_told_so(engine: Eng
     farewell = letters(engine, "notice")[-1]
     assert (farewell.recipient, farewell.seat_id) == ("ann@example.org", None)
     assert farewell.facts["about"] == "You have left hexem1"
+
+
+def test_replace_before_the_match_begins_and_after_it_is_over(engine: Engine) -> None:
+    _open(engine, 1, ("Ann",))
+    said(engine, "REPLACE Ann WITH Anna anna@example.org", NOW)
+    letter = letters(engine, "notice")[-1]
+    assert (letter.recipient, letter.facts["sentences"]) == ("anna@example.org", ["You play Ann."])
+    said(engine, "END", NOW)
+    why = "hexem1 is over; nobody takes a seat any more"
+    assert refused(engine, "REPLACE Ann WITH Ann ann@example.org", NOW) == why
 
 
 def test_end_calls_an_open_match_off(engine: Engine) -> None:
