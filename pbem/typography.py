@@ -48,7 +48,7 @@ def visible(text: str) -> str:
 
 def folded(line: str) -> str:
     """Fold one line's typography to ASCII where it has a twin, and white space to single blanks."""
-    if not line.isascii():
+    if not line.isascii() or "`" in line:
         line = visible(line).translate(_TWINS)
     return _BLANKS.sub(" ", line).strip()
 

@@ -17,6 +17,11 @@ def test_a_bid_may_name_its_money_in_many_ways(text):
     assert read(text).orders == (Bid(4, 40),)
 
 
+@pytest.mark.parametrize("text", ["`BID 4 40`", "`BID 4 £40`", '"BID 4 40"', "‘BID 4 40’"])
+def test_a_bid_may_stand_between_quotes_or_backticks(text):
+    assert read(text).orders == (Bid(4, 40),)
+
+
 @pytest.mark.parametrize(
     "text",
     ["BID 4", "BID 4 ten", "BID 4 10.50", "BID 4 -5", "BID ADEHKS 10", "BID 4 $10", "BIDD 4 5"],
@@ -154,6 +159,21 @@ def test_rule_3_the_good_words_of_a_line_count_though_it_is_refused(table):
     lawful, refused = refusals(state, "CLAIM ZANZIBAR BATH ETON RYE")
     assert lawful == [Claim(("BATH", "RYE"))]
     assert "ZANZIBAR" in refused[1] and "ETON" in refused[1] and "BATH" not in refused[1]
+
+
+def test_rule_3_a_word_twice_in_a_line_is_claimed_once_and_the_line_listed(table):
+    lawful, refused = refusals(table(), "CLAIM BATH RYE bath")
+    assert lawful == [Claim(("BATH", "RYE"))]
+    assert "BATH stands there 2 times" in refused[1]
+
+
+def test_rule_3_a_line_of_a_thousand_strange_words_is_answered_shortly(table):
+    strange = [
+        f"{a}{b}LL" for a in "ABCDEFGHIJKLMNOPQRSTUVWXYZ" for b in "ABCDEFGHIJKLMNOPQRSTVWXYZ"
+    ]
+    lawful, refused = refusals(table(), f"CLAIM {' '.join(strange)} {'BATH ' * 300}")
+    assert lawful == [Claim(("BATH",))]
+    assert len(refused[1]) < 600 and "more words are not in the list" in refused[1]
 
 
 def test_names_are_shortened_to_three_letters_not_to_two(table):

@@ -1,6 +1,7 @@
 """A sheet of orders: their forms, and what of them can't be lawful whatever the turn brings."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -61,6 +62,9 @@ _THINGS = r"[A-Z£￡\d](?:[A-Z£￡\d,&+]| (?!G(?:ET|IVE)\b))*"
 _PART = re.compile(rf"({_MONEY})(?![\w£￡])|([A-Z]+)(?![\w£￡])", re.I | re.A)
 _BETWEEN = re.compile(r"(?: and (?=\S)|[ ,&+])+", re.IGNORECASE)
 _PROSE = re.compile(r"(?<![A-Za-z])[a-z]{2,} (?:[a-z]+ )*[a-z]{2,}(?![A-Za-z])")
+
+# So many words of a line that are not in the list are named to its writer.
+_MOST_STRANGE = 5
 
 
 def read_money(text: str) -> int:
@@ -175,22 +179,33 @@ def _bid_fault(state: State, seat: str, bid: Bid) -> str:
 
 
 def _known_words(state: State, seat: str, claim: Claim) -> tuple[Order | None, str]:
+    """Return the claim with each word of the list once, and what is wrong with the others.
+
+    A line may hold a thousand words: only the first strange ones are named and looked at closely.
+    """
     known = {typography.key(word): word for word in state.words}
+    times = Counter(map(typography.key, claim.word))
     good: list[str] = []
     faults = []
-    for said in claim.word:
-        word = known.get(typography.key(said))
+    strange = 0
+    for wanted, often in times.items():
+        word = known.get(wanted)
         if word is None:
-            faults.append(f"{said.upper()} is not in the list{_meant(said, known)}")
+            strange += 1
+            if strange <= _MOST_STRANGE:
+                faults.append(f"{wanted.upper()} is not in the list{_meant(wanted, known)}")
         elif word in state.claimed[seat]:
             faults.append(f"you have claimed {word} already")
         else:
             good.append(word)
+            if often > 1:
+                faults.append(f"a word is claimed once, and {word} stands there {often} times")
+    if strange > _MOST_STRANGE:
+        faults.append(f"{strange - _MOST_STRANGE} more words are not in the list")
     return replace(claim, word=tuple(good)) if good else None, "; ".join(faults)
 
 
-def _meant(said: str, known: dict[str, str]) -> str:
-    wanted = typography.key(said)
+def _meant(wanted: str, known: dict[str, str]) -> str:
     close = [
         word
         for key, word in known.items()
