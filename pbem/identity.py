@@ -9,7 +9,7 @@ import base64
 import hmac
 import re
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -152,13 +152,14 @@ def vouched(fields: Sequence[str], sender: str, server: str) -> Vouched:
     return Vouched(fault=why)
 
 
-def signed(raw: bytes, sender: str) -> bool:
+def signed(raw: bytes, sender: str, record: Callable[..., bytes | None] | None = None) -> bool:
     """Tell whether a raw mail bears a DKIM signature (RFC 6376) aligned with its sender that holds.
 
-    It needs the extra `dkim`, and asks the DNS; without the one, or the other's answer, it is not.
+    It needs the extra `dkim`, and asks the DNS for the key (or `record`, which is given its name);
+    without the one, or the other's answer, it does not.
     """
     try:
-        import dkim  # type: ignore[import-not-found,unused-ignore]
+        import dkim  # type: ignore[import-not-found,import-untyped,unused-ignore]
     except ImportError:
         return False
     domain = sender.rpartition("@")[2].casefold()
@@ -171,7 +172,8 @@ def signed(raw: bytes, sender: str) -> bool:
             continue
         # Whatever else is wrong with a signature, it proves nothing.
         with suppress(Exception):
-            if dkim.DKIM(raw, timeout=5).verify(idx=index):
+            asked = {} if record is None else {"dnsfunc": record}
+            if dkim.DKIM(raw, timeout=5).verify(idx=index, **asked):
                 return True
     return False
 

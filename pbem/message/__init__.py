@@ -1,6 +1,6 @@
 """Raw mail read: from bytes to the writer's own words, and what the mail is."""
 
 from pbem.message.kind import Bounce, Kind, is_own
-from pbem.message.letter import Letter, canonical, read
+from pbem.message.letter import Letter, read
 
-__all__ = ["Bounce", "Kind", "Letter", "canonical", "is_own", "read"]
+__all__ = ["Bounce", "Kind", "Letter", "is_own", "read"]

@@ -3,7 +3,6 @@
 import hashlib
 import re
 from collections.abc import Callable, Collection
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from pbem.message import fields, html, kind, parts, phrases, quotes
@@ -78,17 +77,6 @@ def read(
         return replace(
             letter, kind="refused", why=str(reason), auto_reply=False, bounced=None, digest=digest
         )
-
-
-def canonical(address: str) -> str:
-    """Return an address as it is compared: case folded, a host in ASCII, Gmail's dots undone."""
-    local, _, domain = address.strip().casefold().rpartition("@")
-    if not domain.isascii():
-        with suppress(UnicodeError):
-            domain = domain.encode("idna").decode("ascii")
-    if domain in ("gmail.com", "googlemail.com"):
-        local, domain = local.partition("+")[0].replace(".", ""), "gmail.com"
-    return f"{local}@{domain}"
 
 
 def _read(

@@ -53,3 +53,19 @@ def test_the_local_part_stays_within_64_bytes_for_the_longest_name() -> None:
 def test_addresses_are_compared_without_case_or_what_cannot_be_seen() -> None:
     assert identity.folded("Ann@Example.ORG") == "ann@example.org"
     assert identity.folded("ann\u200b@example.org ") == "ann@example.org"
+
+
+def test_74_gmail_s_dots_plus_parts_and_two_hosts_are_one_address() -> None:
+    assert identity.folded("F.R.eya+games@GoogleMail.com") == "freya@gmail.com"
+    assert identity.folded("f.reya+games@example.net") == "f.reya+games@example.net"
+
+
+def test_a_host_in_any_script_is_compared_in_ascii() -> None:
+    assert identity.folded("фрея@почта.example.net") == "фрея@xn--80a1acny.example.net"
+
+
+def test_the_token_that_asks_a_new_address_is_good_for_that_address_only() -> None:
+    made = identity.address_token("hexem1", "Ann", KEY, "ann@new.example.org")
+    assert made == identity.address_token("hexem1", "Ann", KEY, "ANN@new.example.org")
+    assert made != identity.address_token("hexem1", "Ann", KEY, "ann@other.example.org")
+    assert made != identity.token("hexem1", "Ann", KEY)
