@@ -104,6 +104,7 @@ class Lookup:
         their addresses."""
         wanted = {identity.folded(letter.sender) for letter in letters} - self._seats.keys()
         self._seats.update({folded: [] for folded in wanted})
+        self._lock(wanted)
         query = (
             select(Address.folded, Seat)
             .join(Seat, Address.seat_id == Seat.id)
@@ -120,6 +121,19 @@ class Lookup:
         self._matches.update(found)
         self._expect_turns(match for match in found.values() if match.id not in self._turns)
         self._expect_receipts(seats)
+
+    def _lock(self, senders: Collection[str]) -> None:
+        """Lock the matches that some senders play in, so that no turn of theirs is run meanwhile.
+
+        A turn that is being run is waited for: then a sheet comes too late for it, and is told so,
+        and never lies there unread. The order of the rows keeps two of us from waiting for each
+        other. On SQLite one transaction writes at a time anyway.
+        """
+        if self._session.get_bind().dialect.name == "sqlite":
+            return
+        theirs = select(Seat.match_id).join(Address).where(Address.folded.in_(senders))
+        query = select(Match.id).where(Match.id.in_(theirs)).order_by(Match.id)
+        self._session.scalars(query.with_for_update()).all()
 
     def _expect_receipts(self, seats: Iterable[Seat]) -> None:
         addresses = {seat.addresses[0].address for seat in seats}
@@ -168,7 +182,7 @@ class Lookup:
     def match(self, name: str) -> Match | None:
         """Return the match of a name."""
         if name not in self._matches:
-            self._matches[name] = store.match_named(self._session, name)
+            self._matches[name] = store.match_named(self._session, name, lock=True)
         return self._matches[name]
 
     def turn(self, match: Match) -> Turn | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import insert, select
 
-from pbem import store
+from pbem import identity, store
 from pbem.game import Json
 from pbem.intake.lookup import Lookup
 from pbem.intake.values import Mail
@@ -67,6 +67,7 @@ def ask(lookup: Lookup, mail: Mail, letter: "Read", seat: Seat, sheet: Sequence[
         facts = {
             "message": mail.id,
             "sender": letter.sender,
+            "is_known": any(one.folded == identity.folded(letter.sender) for one in seat.addresses),
             "sheet": list(sheet),
             "answers": answers(mail, letter),
         }

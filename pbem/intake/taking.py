@@ -81,7 +81,9 @@ def retake(session: Session, config: Config, row: Message, now: datetime) -> Tak
         raise Wrong(f"in{row.id} was taken in already: it is {row.status}; nothing is done")
     parcel = Parcel(row.raw, row.received, row.source, row.key, row.recipient)
     lookup = Lookup(session, config, now)
-    taken = _take(lookup, _open(config, parcel), row.id)
+    opened = _open(config, parcel)
+    lookup.expect([opened.letter])
+    taken = _take(lookup, opened, row.id)
     lookup.write()
     session.expire(row)
     return taken

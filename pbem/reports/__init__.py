@@ -21,7 +21,8 @@ What each kind takes besides:
   or `None`), `sheet` (lines; `None`: unchanged), `answers` (`subject`, `date`, `message_id`,
   `received`). May be left out: `late` (whether it was), `why` (a sentence), `forecast` (events);
   with a forecast, what a report takes.
-- `confirm`: `sender` (address), `answers` and `sheet`, as a receipt.
+- `confirm`: `sender` (address), `answers` and `sheet`, as a receipt. May be left out: `is_known`
+  (whether the sender is the reader's own address: false).
 - `deadline`: `why` (a sentence, or empty); `address`, `written` as a report. For one that moved.
 - `reminder`: what a report takes, for the order form.
 - `join`, `address`: nothing; they ask an address we don't know whether it's meant.

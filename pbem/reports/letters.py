@@ -26,6 +26,7 @@ _LEFT_OUT: Mapping[str, Any] = {
     "sections": (),
     "forecast": None,
     "late": False,
+    "is_known": False,
     "gm": False,
     "why": "",
     "takes_over": False,
