@@ -227,10 +227,13 @@ def play(game: Game, state: Any, texts: Mapping[str | None, str], seed: str, num
 
 
 def is_ended(gm: str) -> bool:
-    """Tell whether the game master's lines hold `END` alone on one."""
-    return any(
-        typography.bare(typography.folded(line)).upper() == "END" for line in typography.lines(gm)
-    )
+    """Tell whether the game master's lines hold `END` alone on one, as an order.
+
+    Where `ORDERS` opens a fence, `END` closes it, and outside of it nothing counts.
+    """
+    lines = (typography.bare(typography.folded(line)) for line in typography.lines(gm))
+    headings = {line.upper().rstrip(": ") for line in lines}
+    return "END" in headings and "ORDERS" not in headings
 
 
 def deciding(game: Game, state: Any) -> Sequence[str]:

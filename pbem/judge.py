@@ -3,11 +3,14 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from pbem import commands, typography
 from pbem import game as games
 from pbem.game import Event, Game, Json
+from pbem.orders import Grammar
 
 
 class NoCase(ValueError):
@@ -90,7 +93,7 @@ def play(case: Case) -> list[Json]:
     played: list[Json] = []
     for number, turn in enumerate(case.turns, 1):
         texts: dict[str | None, str] = dict.fromkeys(case.seats, "")
-        texts |= turn.get("orders", {})
+        texts |= {seat: _sheet(game.KEY, text) for seat, text in turn.get("orders", {}).items()}
         texts[None] = turn.get("gm", "")
         done = games.play(game, state, texts, case.seed, number)
         state = done.state
@@ -107,6 +110,19 @@ def play(case: Case) -> list[Json]:
             }
         )
     return played
+
+
+@cache
+def _grammar(key: str) -> Grammar:
+    return games.named(key).GRAMMAR | commands.PLAYER
+
+
+def _sheet(key: str, text: str) -> str:
+    """Blank what a mail holds besides orders: what stands in a block of press is none."""
+    reading = _grammar(key).read(text)
+    said = {line.number for line in reading.lines if line.order or line.problem}
+    lines = enumerate(typography.lines(text), 1)
+    return "\n".join(line if number in said else "" for number, line in lines)
 
 
 def event_json(event: Event) -> Json:

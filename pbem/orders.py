@@ -255,12 +255,12 @@ class Grammar:
         """Part chat from an order gone wrong: a verb misspelt, or a lone label."""
         word, _, rest = line.partition(" ")
         word = typography.look_alike(word.rstrip(":")).upper()
-        if 3 <= len(word) <= _LONGEST_VERB and word.isalpha():
+        if 2 <= len(word) <= _LONGEST_VERB and word.isalpha():
             alike = {
                 verb for left in typography.thinned(word) for verb in self._slips.get(left, ())
             }
             for verb in sorted(alike):
-                if typography.near(word, verb) and any(
+                if _is_slip(word, verb) and any(
                     shape.rule.gm == gm and shape.fit(f"{verb} {rest}".strip()) is not None
                     for shape in self.verbs[verb]
                 ):
@@ -271,6 +271,14 @@ class Grammar:
                     hint = f"did you mean {shape.rule.verb} {line}?"
                     return _refused(number, line, f"not understood; {hint}")
         return Line(number, line)
+
+
+def _is_slip(word: str, verb: str) -> bool:
+    """Tell whether a word may be meant for a verb, a long one with two letters left out too."""
+    if typography.near(word, verb):
+        return True
+    left_out = len(verb) - len(word) if len(verb) > 5 and word[0] == verb[0] else 0
+    return left_out == 2 and typography.distance(word, verb) == 2
 
 
 def _made(shape: Shape, slots: Mapping[str, Any], number: int, line: str) -> Line:

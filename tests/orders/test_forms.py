@@ -33,3 +33,25 @@ def test_a_blank_filled_in_is_an_order(line: str) -> None:
 
 def test_a_blank_filled_in_wrongly_is_asked_about() -> None:
     assert game.named("empires").GRAMMAR.read("BID Franks ten").problems
+
+
+@pytest.mark.parametrize(
+    ("key", "line"),
+    [
+        ("hexem", "MSTR A2"),
+        ("hexem", "MUSTR A2"),
+        ("empires", "PREF Huns, Goths"),
+        ("empires", "BD Goths 10"),
+        ("empires", "BDI Goths 10"),
+    ],
+)
+def test_a_verb_with_a_letter_or_two_left_out_is_asked_about(key: str, line: str) -> None:
+    [problem] = game.named(key).GRAMMAR.read(line).problems
+    assert "did you mean" in problem.message
+
+
+@pytest.mark.parametrize(
+    ("key", "line"), [("hexem", "Must we?"), ("empires", "Id like the Goths"), ("hexem", "I do.")]
+)
+def test_a_short_word_before_prose_is_chat(key: str, line: str) -> None:
+    assert not game.named(key).GRAMMAR.read(line).problems

@@ -59,7 +59,7 @@ GRAMMAR = Grammar(
             gm=True,
         ),
     ),
-    units=("VP", "points", "pts"),
+    units=("VP", "VPs", "points", "pts"),
 )
 
 
