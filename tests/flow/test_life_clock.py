@@ -457,6 +457,17 @@ def test_off_for_more_than_a_phase_it_waits_for_resume_and_runs_no_turns_in_a_ro
     assert the_match(engine).turn == 2
 
 
+def test_after_resume_an_outage_is_measured_by_the_phase_that_began_with_it(
+    engine: Engine,
+) -> None:
+    _second_turn(engine)
+    idle(engine, now=AFTER)
+    back = DEADLINE + 5 * WEEK + DAY
+    with opened(engine) as (session, row):
+        assert brakes.resume(session, row, back) == DEADLINE + 6 * WEEK
+    assert run(engine, DEADLINE + 6 * WEEK + 6 * DAY + MINUTE) == ["overdue"]
+
+
 def test_a_schedule_that_is_changed_never_makes_a_past_date_due(match: str, engine: Engine) -> None:
     idle(engine)
     thursday = NOW + 2 * DAY

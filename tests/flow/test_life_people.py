@@ -202,6 +202,18 @@ def test_replace_the_seat_keeps_its_name_and_its_new_player_gets_all_he_needs_an
 def test_replace_leaves_the_deadline_where_a_full_phase_is_left(match: str, engine: Engine) -> None:
     said(engine, "REPLACE Bob WITH Cleo cleo@example.org", NOW)
     assert the_match(engine).deadline == DEADLINE
+    assert letters(engine, "deadline") == []
+
+
+def test_who_left_cannot_order_any_more_though_he_has_his_old_letters(
+    match: str, engine: Engine, post: Post
+) -> None:
+    row = the_match(engine)
+    to = f"game+hexem1.{matches.token(row, seat_of(row, 'Bob'))}@example.org"
+    bob = "bob@example.org"
+    assert post(mail("BID x 1", sender=bob, to=to)).status == "filed"
+    said(engine, "DROP Bob", NOW)
+    assert post(mail("BID x 2", sender=bob, to=to, number=2)).status == "rejected"
 
 
 def test_who_retakes_his_own_seat_moves_no_deadline(match: str, engine: Engine) -> None:
