@@ -1,6 +1,6 @@
 """Schedules, durations, pauses and deadlines as letters tell them (life.md, Deadlines)."""
 
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -369,3 +369,39 @@ def test_a_deadline_is_told_in_parts_for_templates() -> None:
     assert (told.offset, told.zone, told.past) == ("UTC+02:00", "Europe/Berlin", False)
     assert (told.days, told.hours, told.minutes) == (2, 2, 30)
     assert "20:00:05" in str(told)
+
+
+@pytest.mark.parametrize(
+    ("text", "now", "due"),
+    [
+        # A minute after its time a weekly phase begins: the next one is due in a week.
+        ("weekly Sun 20:00", "2026-12-06T20:01", "2026-12-13T20:00"),
+        # Six days late: a day would be no phase, so it is the Sunday after.
+        ("weekly Sun 20:00", "2026-12-12T20:01", "2026-12-20T20:00"),
+        # Half of the usual time is enough.
+        ("weekly Sun 20:00", "2026-12-10T08:00", "2026-12-13T20:00"),
+        ("weekly Sun 20:00", "2026-12-10T08:01", "2026-12-20T20:00"),
+        ("daily 20:00", "2026-12-06T10:00", "2026-12-07T20:00"),
+        ("daily 20:00", "2026-12-06T07:59", "2026-12-06T20:00"),
+        ("every 3 days 20:00", "2026-12-06T23:59", "2026-12-09T20:00"),
+        ("after 48h", "2026-12-06T10:00", "2026-12-08T10:00"),
+    ],
+)
+def test_a_turn_run_late_or_early_leaves_half_of_a_usual_phase(
+    text: str, now: str, due: str
+) -> None:
+    schedules = schedule.parse_all([text])
+    found = schedule.fair_deadline(schedules, "muster", utc(now), ZoneInfo("UTC"))
+    assert found == utc(due)
+
+
+def test_without_a_schedule_no_deadline_is_fair() -> None:
+    assert schedule.fair_deadline({}, "muster", datetime(2026, 1, 1, tzinfo=UTC), BERLIN) is None
+
+
+def test_a_deadline_moved_behind_an_absence_keeps_its_time_of_day_and_the_pauses() -> None:
+    deadline = schedule.parse_time("2027-03-26T20:00", BERLIN)
+    pause = [schedule.parse_pause("2027-03-29..2027-03-30")]
+    moved = schedule.day_after(deadline, date(2027, 3, 28), BERLIN, pause)
+    assert moved == schedule.parse_time("2027-03-31T20:00", BERLIN)
+    assert moved - deadline == timedelta(days=5) - timedelta(hours=1)
