@@ -1,24 +1,14 @@
-"""When is the deadline: schedules, durations, pauses and times of day in a match's own zone.
-
-All functions are pure. Moments are aware datetimes in UTC, cut to whole seconds; what people write
-and read is the time on the wall of an IANA zone. One rule holds wherever a written time meets
-daylight saving: a time that the clock skips means the first moment after the gap, and a time that
-the clock shows twice means the first of the two.
-"""
+"""What people write of time, read: schedules, durations, pauses, zones, times of day."""
 
 import difflib
 import re
 import zoneinfo
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-MONTHS = (
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-)
 
 # The time of day where a schedule names none.
 EVENING = time(20, 0)
@@ -26,7 +16,7 @@ EVENING = time(20, 0)
 _UNITS = {"h": timedelta(hours=1), "m": timedelta(minutes=1), "s": timedelta(seconds=1)}
 _PART = r"(\d{1,9})\s*(w(?:eeks?)?|d(?:ays?)?|h(?:ours?)?|m(?:in(?:ute)?s?)?|s(?:econds?)?)"
 _DURATION = re.compile(rf"{_PART}(?:\s*{_PART})*", re.IGNORECASE)
-_LONGEST = timedelta(days=3_660)
+LONGEST = timedelta(days=3_660)
 _YEARS = range(1970, 2200)
 _FORMS = "'weekly Sun 20:00', 'every 3 days 20:00', 'daily 20:00' or 'after 48h'"
 
@@ -71,39 +61,6 @@ class Pause:
     last: date
 
 
-@dataclass(frozen=True)
-class Told:
-    """A deadline in the parts a letter tells it by; `str()` puts them into plain English.
-
-    `local` is the deadline in the reader's zone, `offset` its difference from UTC (`UTC+01:00`).
-    `days`, `hours` and `minutes` are how far it is away, cut down, or how long ago if `past`.
-    """
-
-    local: datetime
-    offset: str
-    zone: str
-    past: bool
-    days: int
-    hours: int
-    minutes: int
-
-    def __str__(self) -> str:
-        weekday, month = WEEKDAYS[self.local.weekday()], MONTHS[self.local.month - 1]
-        day = f"{weekday} {self.local.day} {month} {self.local.year}"
-        return f"{day}, {_clock(self.local)} ({self.offset}, {self.zone}), {self.distance}"
-
-    @property
-    def distance(self) -> str:
-        """How far away it is, in its two largest units: `in 5 days 3 hours`, `2 hours ago`."""
-        counts = ((self.days, "day"), (self.hours, "hour"), (self.minutes, "minute"))
-        begun = next((at for at, (count, _) in enumerate(counts) if count), None)
-        if begun is None:
-            return "just now" if self.past else "in less than a minute"
-        shown = [(count, unit) for count, unit in counts[begun : begun + 2] if count]
-        far = " ".join(f"{count} {unit}{'s' if count > 1 else ''}" for count, unit in shown)
-        return f"{far} ago" if self.past else f"in {far}"
-
-
 def parse(text: str) -> Schedule:
     """Read one schedule, such as `weekly Sun 20:00`, or `score: after 48h` for one phase.
 
@@ -139,7 +96,7 @@ def parse_duration(text: str) -> timedelta:
 
     Raise `ValueError` where it is none, or longer than ten years.
     """
-    days, rest = _duration(text)
+    days, rest = calendar_duration(text)
     return timedelta(days=days) + rest
 
 
@@ -159,8 +116,27 @@ def parse_time(text: str, zone: ZoneInfo) -> datetime:
     if moment.year not in _YEARS:
         raise ValueError(f"{text!r} is in no year from 1970 to 2199; {remedy}")
     if moment.tzinfo is None:
-        return _moment(moment.date(), moment.time(), zone)
+        return moment_of(moment.date(), moment.time(), zone)
     return moment.astimezone(UTC).replace(microsecond=0)
+
+
+def odd_time(text: str, zone: ZoneInfo) -> str:
+    """Say what is odd about a written time without offset: the clock skips it, or shows it twice.
+
+    Empty where nothing is, or where it is no time.
+    """
+    try:
+        written = datetime.fromisoformat(text.strip().upper())
+        moment = parse_time(text, zone).astimezone(zone)
+    except ValueError:
+        return ""
+    if written.tzinfo is not None:
+        return ""
+    if moment.replace(tzinfo=None) != written.replace(microsecond=0):
+        return f"the clocks of {zone.key} skip that time: {moment:%H:%M} is meant, right after it"
+    if moment.utcoffset() != moment.replace(fold=1).utcoffset():
+        return f"the clocks of {zone.key} show that time twice: the first of the two is meant"
+    return ""
 
 
 def parse_pause(text: str) -> Pause:
@@ -193,107 +169,6 @@ def parse_zone(name: str) -> ZoneInfo:
     raise ValueError(f"no time zone is called {name!r}; {remedy}")
 
 
-def next_deadline(
-    schedules: Mapping[str, Schedule],
-    phase: str,
-    now: datetime,
-    zone: ZoneInfo,
-    pause: Sequence[Pause] = (),
-) -> datetime | None:
-    """Return the deadline in UTC of a phase that begins now; `None` where no schedule is for it.
-
-    It is always later than now, true to the wall clock of the zone, and never on a paused date:
-
-    - `weekly`, `daily`: the first such day and time after now that is not paused.
-    - `every n days`: n dates after today's, at that time; if paused, the first date after.
-    - `after`: days and weeks by the wall clock (`after 1w` keeps the time of day over a change of
-      the clock), hours and minutes as they pass; if paused, the same time on the first date after.
-
-    A turn that ran early is the caller's to tell: with its old deadline for now, no phase gets
-    shorter. Raise `ValueError` where ten years hold no date without pause.
-    """
-    schedule = schedules.get(phase) or schedules.get("")
-    if schedule is None:
-        return None
-    now = now.astimezone(UTC).replace(microsecond=0)
-    for moment in _moments(schedule.rule, now, zone):
-        day = moment.astimezone(zone).date()
-        if moment > now and not any(span.first <= day <= span.last for span in pause):
-            return moment
-    raise ValueError("the pauses leave no date for a deadline within ten years; take one out")
-
-
-def fair_deadline(
-    schedules: Mapping[str, Schedule],
-    phase: str,
-    now: datetime,
-    zone: ZoneInfo,
-    pause: Sequence[Pause] = (),
-) -> datetime | None:
-    """Return the deadline of a phase that begins now because a turn was run, late or early.
-
-    It is `next_deadline`'s, or the one after it where that leaves less than half of the time from
-    the one to the other: nobody gets a day for a week's phase since the machine was off.
-    """
-    first = next_deadline(schedules, phase, now, zone, pause)
-    if first is None:
-        return None
-    second = next_deadline(schedules, phase, first, zone, pause)
-    return second if second and (first - now) * 2 < second - first else first
-
-
-def day_after(deadline: datetime, day: date, zone: ZoneInfo, pause: Sequence[Pause]) -> datetime:
-    """Return the deadline moved to the same time of day on the first date after `day` that is
-    not paused."""
-    at = deadline.astimezone(zone).time()
-    day += timedelta(days=1)
-    while any(span.first <= day <= span.last for span in pause):
-        day += timedelta(days=1)
-    return _moment(day, at, zone)
-
-
-def later(deadline: datetime, text: str, zone: ZoneInfo) -> datetime:
-    """Return the deadline moved on by a duration: days by the wall clock, hours as they pass.
-
-    Raise `ValueError` where it is no duration, or nothing.
-    """
-    days, rest = _duration(text)
-    if not days and not rest:
-        raise ValueError(f"{text!r} is no time at all; write it as in 24h or 2d")
-    local = deadline.astimezone(zone)
-    return (
-        _moment(local.date() + timedelta(days=days), local.time(), zone) if days else deadline
-    ) + rest
-
-
-def odd_time(text: str, zone: ZoneInfo) -> str:
-    """Say what is odd about a written time without offset: the clock skips it, or shows it twice.
-
-    Empty where nothing is, or where it is no time.
-    """
-    try:
-        written = datetime.fromisoformat(text.strip().upper())
-        moment = parse_time(text, zone).astimezone(zone)
-    except ValueError:
-        return ""
-    if written.tzinfo is not None:
-        return ""
-    if moment.replace(tzinfo=None) != written.replace(microsecond=0):
-        return f"the clocks of {zone.key} skip that time: {moment:%H:%M} is meant, right after it"
-    if moment.utcoffset() != moment.replace(fold=1).utcoffset():
-        return f"the clocks of {zone.key} show that time twice: the first of the two is meant"
-    return ""
-
-
-def told(deadline: datetime, zone: ZoneInfo, now: datetime) -> Told:
-    """Return what a letter says of a deadline to a reader in that zone."""
-    local = deadline.astimezone(zone)
-    away = deadline.replace(microsecond=0) - now.replace(microsecond=0)
-    minutes = int(abs(away).total_seconds()) // 60
-    days, hours, minutes = minutes // 1440, minutes // 60 % 24, minutes % 60
-    return Told(local, _offset(local), zone.key, away < timedelta(), days, hours, minutes)
-
-
 def _rule(text: str) -> Weekly | Every | After:
     first, *words = text.split() or [""]
     match first.lower(), words:
@@ -310,7 +185,7 @@ def _rule(text: str) -> Weekly | Every | After:
                 raise ValueError(f"{count!r} is no number of days from 1 to 999; mend the number")
             return Every(int(count), _time_of_day(at))
         case "after", [_, *_]:
-            days_on, rest = _duration(" ".join(words))
+            days_on, rest = calendar_duration(" ".join(words))
             if not days_on and not rest:
                 raise ValueError("a phase must last longer than nothing; write a longer duration")
             return After(days_on, rest)
@@ -336,8 +211,8 @@ def _time_of_day(words: Sequence[str]) -> time:
     return time(int(found[1]), int(found[2]))
 
 
-def _duration(text: str) -> tuple[int, timedelta]:
-    """Read a duration as calendar days and the time beyond them."""
+def calendar_duration(text: str) -> tuple[int, timedelta]:
+    """Read a duration as calendar days and the time beyond them; raise `ValueError` for none."""
     said = text.strip()
     if said != "0" and not _DURATION.fullmatch(said):
         raise ValueError(f"{text!r} is no duration; write it as in 90m, 48h, 2d or 1w")
@@ -347,7 +222,7 @@ def _duration(text: str) -> tuple[int, timedelta]:
             days += int(count) * (7 if unit[0].lower() == "w" else 1)
         else:
             rest += int(count) * _UNITS[unit[0].lower()]
-    if days > _LONGEST.days or timedelta(days=days) + rest > _LONGEST:
+    if days > LONGEST.days or timedelta(days=days) + rest > LONGEST:
         raise ValueError(f"{text!r} is longer than ten years; write a shorter duration")
     return days, rest
 
@@ -365,26 +240,7 @@ def _near_zones(name: str) -> list[str]:
     return cities[:1] or [zones[low] for low in difflib.get_close_matches(said, zones, 2, 0.75)]
 
 
-def _moments(rule: Weekly | Every | After, now: datetime, zone: ZoneInfo) -> Iterator[datetime]:
-    """Yield the moments in UTC a rule gives, one a date, in order, for ten years."""
-    local = now.astimezone(zone)
-    dates = (local.date() + timedelta(days=days) for days in range(_LONGEST.days))
-    match rule:
-        case Weekly(weekdays, at):
-            yield from (_moment(day, at, zone) for day in dates if day.weekday() in weekdays)
-        case Every(days, at):
-            first = local.date() + timedelta(days=days)
-            yield from (_moment(day, at, zone) for day in dates if day >= first)
-        case After(days, rest):
-            begin = _moment(local.date() + timedelta(days=days), local.time(), zone)
-            moment = (begin if days else now) + rest
-            yield moment
-            due = moment.astimezone(zone)
-            later = (due.date() + timedelta(days=days) for days in range(1, _LONGEST.days))
-            yield from (_moment(day, due.time(), zone) for day in later)
-
-
-def _moment(day: date, at: time, zone: ZoneInfo) -> datetime:
+def moment_of(day: date, at: time, zone: ZoneInfo) -> datetime:
     """Return the moment in UTC of a wall time: the first of two, the first after a gap."""
     wall = datetime.combine(day, at.replace(microsecond=0), zone)
     # In a gap `fold=0` counts by the old offset and lands after it, `fold=1` before it (PEP 495).
@@ -399,13 +255,3 @@ def _moment(day: date, at: time, zone: ZoneInfo) -> datetime:
         else:
             moment = middle
     return moment
-
-
-def _clock(local: datetime) -> str:
-    return f"{local:%H:%M:%S}" if local.second else f"{local:%H:%M}"
-
-
-def _offset(local: datetime) -> str:
-    minutes = int((local.utcoffset() or timedelta()).total_seconds()) // 60
-    sign = "-" if minutes < 0 else "+"
-    return f"UTC{sign}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}"
