@@ -216,3 +216,22 @@ def test_undo_orders_sent_for_the_turn_after_stand_when_it_comes_again(engine: E
     sheet(engine, "Bob", "", AFTER + 3 * HOUR)
     run(engine, DEADLINE + WEEK)
     assert turn(engine, 2).orders["Ann"] == "MUSTER A1"
+
+
+def test_undo_standing_orders_given_later_do_not_change_a_turn_before_them(
+    engine: Engine,
+) -> None:
+    begin(engine)
+    idle(engine)
+    run(engine, AFTER)
+    sheet(engine, "Ann", "", AFTER)
+    run(engine, AFTER + WEEK)
+    sheet(engine, "Ann", "", AFTER + WEEK)
+    sheet(engine, "Bob", "MUSTER A1", AFTER + WEEK, standing=True)
+    run(engine, AFTER + 2 * WEEK)
+    assert turn(engine, 2).orders == {"Ann": ""}
+    at = AFTER + 2 * WEEK + HOUR
+    said(engine, "UNDO 2", at)
+    said(engine, "RUN NOW", at)
+    run(engine, at)
+    assert turn(engine, 2).orders == {"Ann": ""}
