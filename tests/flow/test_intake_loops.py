@@ -148,6 +148,16 @@ def test_a_player_who_tries_again_in_other_words_is_answered_twice_then_by_hand(
     assert len(letters(engine, "receipt")) == receipts.MOST_EMPTY + 3
 
 
+def test_the_same_words_with_nothing_in_them_are_answered_once_a_day(
+    match: str, engine: Engine, post: Post
+) -> None:
+    for number in range(3):
+        post(mail("I am away until Monday.", number=number))
+    assert len(letters(engine, "receipt")) == 1
+    post(mail("I am away until Monday.", number=9), AT + DAY + HOUR)
+    assert len(letters(engine, "receipt")) == 2
+
+
 def test_after_twenty_receipts_in_a_day_one_notice_then_silence_until_the_next(
     match: str, engine: Engine, post: Post
 ) -> None:
