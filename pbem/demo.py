@@ -97,7 +97,8 @@ def _play(
     yield f"{games.named(key).TITLE}: match {match}, {', '.join(PLAYERS)}"
     while deadline is not None:
         letters += rounds.tick(engine, config, now).sent.sent
-        now = deadline - timedelta(hours=5)
+        # Nobody answers a letter before it was sent.
+        now = max(now + timedelta(minutes=10), deadline - timedelta(hours=5))
         _answer_letters(engine, config, match, office.letters(), rng, now)
         letters += rounds.tick(engine, config, now + timedelta(minutes=1)).sent.sent
         now = deadline + timedelta(minutes=1)
