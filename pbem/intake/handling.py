@@ -14,10 +14,12 @@ from pbem.store import Address, Match, Message, Seat
 if TYPE_CHECKING:
     from pbem.message import Letter
 
-# What a player answers to the question whether a mail is his, as the first word of his own.
+# What a player answers to the question whether a mail is his: YES, whatever comes after it, or
+# another word for it alone on a line. In other tongues many an automatic answer begins with these
+# (`Tak for din mail`, `Da ich verreist bin`).
 _YES = re.compile(
-    r"\W*(yes|yep|ja|jawohl|oui|si|sí|sì|sim|tak|da|да|ano|áno|evet|hai|はい|是|是的|ναι|כן|نعم|ok|okay"
-    r"|confirm(?:ed)?|correct|mine)\b",
+    r"\W*(?:yes\b.*|(?:yep|ja|jawohl|oui|si|sí|sì|sim|tak|da|да|ano|áno|evet|hai|はい|是|是的|ναι|כן|نعم"
+    r"|ok|okay|confirm|confirmed|correct|mine)\W*)",
     re.IGNORECASE,
 )
 
@@ -117,7 +119,7 @@ def join(lookup: Lookup, letter: "Letter", name: str) -> Handled | None:
 
 
 def _applied(lookup: Lookup, letter: "Letter", found: Whose) -> Handled:
-    if found.applicant is None or not _YES.match(letter.text):
+    if found.applicant is None or not _says_yes(letter):
         return Handled(Taken("answered", "an applicant's mail that doesn't say yes"), found.match)
     try:
         said = players.join(lookup.session, found.applicant, lookup.now)
@@ -129,7 +131,7 @@ def _applied(lookup: Lookup, letter: "Letter", found: Whose) -> Handled:
 
 def _moved(lookup: Lookup, letter: "Letter", seat: Seat) -> Handled:
     """Have a seat's mail go to the address that answered our question there."""
-    if not _YES.match(letter.text):
+    if not _says_yes(letter):
         return Handled(Taken("answered", "a new address that doesn't say yes"), seat.match, seat)
     said = players.set_address(lookup.session, seat, letter.sender, lookup.now)
     lookup.forget()
@@ -148,9 +150,14 @@ def _hold(lookup: Lookup, mail: Mail, letter: "Letter", found: Whose, seat: Seat
     return Handled(sheets.take(lookup, mail, letter, seat), seat.match, seat)
 
 
+def _says_yes(letter: "Letter") -> bool:
+    """Tell whether a mail's first line of words says yes."""
+    return bool(_YES.fullmatch(letter.text.strip().partition("\n")[0]))
+
+
 def _confirmed(lookup: Lookup, letter: "Letter", seat: Seat) -> Message | None:
     """Return the held message that a mail confirms, saying yes to our question about it."""
-    if not _YES.match(letter.text):
+    if not _says_yes(letter):
         return None
     for reference in letter.references:
         number = identity.letter_number(reference)

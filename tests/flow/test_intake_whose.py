@@ -271,11 +271,25 @@ def test_the_answer_no_and_any_other_confirm_nothing(engine: Engine, post: Post)
     assert post(mail("BID x 2", sender="ann@phone.example.org", to=to)).status == "held"
     (asked,) = letters(engine, "confirm")
     question = identity.message_id("hexem1", token(engine), asked.id, "example.org")
-    for number, words in enumerate(("No!", "I am away until Monday.", "Who is this?"), 2):
+    others = (
+        *("No!", "I am away until Monday.", "Who is this?", "Yesterday I was away."),
+        *("Tak for din mail.", "Da ich verreist bin, lese ich nichts.", "Si possible, rappelez."),
+    )
+    for number, words in enumerate(others, 12):
         post(mail(words, number=number, to=to, In_Reply_To=question))
     assert sheets(engine) == []
     assert post(mail("YES", number=9, to=to, In_Reply_To=question)).status == "filed"
     assert sheets(engine) == ["BID x 2"]
+
+
+@pytest.mark.parametrize("words", ["yes", "Yes, that was me", "> \n*YES*", "Oui!", "да", "はい"])
+def test_yes_is_understood_as_people_write_it(engine: Engine, post: Post, words: str) -> None:
+    begin(engine, trust="token")
+    to = reply_to(engine)
+    post(mail("BID x 2", sender="ann@phone.example.org", to=to))
+    (asked,) = letters(engine, "confirm")
+    question = identity.message_id("hexem1", token(engine), asked.id, "example.org")
+    assert post(mail(words, number=9, to=to, In_Reply_To=question)).status == "filed"
 
 
 def test_a_question_from_a_known_address_without_a_token_is_answered_there(
