@@ -14,23 +14,29 @@ import signal
 import socket
 import threading
 import traceback
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from sqlalchemy import Engine, select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
-from pbem import brakes, gm, intake, matches, outbox, post, store, turns
+from pbem import brakes, matches, outbox, post, store, turns
 from pbem.config import Config
 from pbem.faults import Away, Wrong
 from pbem.post import Cursor, settings
 from pbem.store import Letter, Match, Message
 
+if TYPE_CHECKING:
+    # Taking mail in and obeying take long to import, and most ticks find no mail.
+    from pbem import gm, intake
+
 log = logging.getLogger("pbem")
 
+# Messages taken in at a time: one commit for all of them.
+BATCH = 50
 LONGEST_BACK_OFF = timedelta(minutes=5)
 
 
@@ -77,8 +83,10 @@ def receive(
     recipient: str,
     received: datetime,
     now: datetime,
-) -> intake.Taken:
+) -> "intake.Taken":
     """Take in one raw message from a stream; of one that is too large, its head."""
+    from pbem import intake
+
     raw = stream.read(config.mail.size_limit + 1)
     # The sender of a pipe that is not read to its end would take that for a failure.
     while stream.read(1 << 20):
@@ -127,18 +135,11 @@ def _fetch_one(
     try:
         # A UID is never given twice, so what is stored need not be read again; files may bear
         # any name, and are told apart by what is in them.
-        arrivals = (
-            source.fetch(lambda key: intake.is_known(engine, source.name, key))
-            if isinstance(wanted, settings.ImapSettings)
-            else source.fetch()
-        )
-        for batch in _batches(arrivals, intake.BATCH):
-            parcels = [
-                intake.Parcel(one.raw, one.received, source.name, one.key, one.recipient, one.size)
-                for one in batch
-            ]
-            for taken in intake.take_in(engine, config, parcels, now):
-                result.became[taken.status] = result.became.get(taken.status, 0) + 1
+        known = isinstance(wanted, settings.ImapSettings)
+        arrivals = source.fetch(_known(engine, source.name)) if known else source.fetch()
+        for batch in _batches(arrivals):
+            for status in _take_in(engine, config, source.name, batch, now):
+                result.became[status] = result.became.get(status, 0) + 1
             source.confirm([one.key for one in batch])
         result.away.extend(f"{source.name}: {why}" for why in source.missed.values())
     finally:
@@ -147,14 +148,33 @@ def _fetch_one(
         store.remember(session, place, {"fetched": now.isoformat(), **source.cursor._asdict()})
 
 
-def _batches(arrivals: Iterable[post.Arrived], size: int) -> Iterator[list[post.Arrived]]:
+def _known(engine: Engine, source: str) -> Callable[[str], bool]:
+    from pbem import intake
+
+    return lambda key: intake.is_known(engine, source, key)
+
+
+def _take_in(
+    engine: Engine, config: Config, source: str, batch: Sequence[post.Arrived], now: datetime
+) -> list[str]:
+    """Take in some arrivals in one transaction; return what each became."""
+    from pbem import intake
+
+    parcels = [
+        intake.Parcel(one.raw, one.received, source, one.key, one.recipient, one.size)
+        for one in batch
+    ]
+    return [taken.status for taken in intake.take_in(engine, config, parcels, now)]
+
+
+def _batches(arrivals: Iterable[post.Arrived]) -> Iterator[list[post.Arrived]]:
     """Part arrivals into batches of a few messages, and of a few megabytes."""
     batch: list[post.Arrived] = []
     weight = 0
     for one in arrivals:
         batch.append(one)
         weight += len(one.raw)
-        if len(batch) >= size or weight > 8_000_000:
+        if len(batch) >= BATCH or weight > 8_000_000:
             yield batch
             batch, weight = [], 0
     if batch:
@@ -198,12 +218,14 @@ def run(
 class Obeyed:
     """What became of the game master's lines, and of the turn he had run, if he had."""
 
-    done: list[gm.Done]
+    done: "list[gm.Done]"
     ran: list[turns.Ran]
 
 
 def obey(engine: Engine, config: Config, name: str, text: str, now: datetime) -> Obeyed:
     """Carry out the game master's lines for a match; a turn that they ask for is run at once."""
+    from pbem import gm
+
     with store.writing(engine) as session:
         match = store.match_named(session, name, lock=True)
         if match is None:
@@ -233,7 +255,7 @@ def obey_mails(engine: Engine, config: Config, now: datetime) -> int:
 def _obey_mail(
     session: Session, config: Config, match: Match, mail: Message, now: datetime
 ) -> None:
-    # Reading mail takes long to import, and most ticks find none.
+    from pbem import gm
     from pbem.message import read
 
     letter = read(mail.raw, recipient=mail.recipient, size_limit=config.mail.size_limit)

@@ -4,11 +4,10 @@ Nothing here confirms a message to where it came from: that is done after the co
 """
 
 from pbem.intake.receipts import MOST_RECEIPTS
-from pbem.intake.taking import BATCH, is_known, retake, take_in
+from pbem.intake.taking import is_known, retake, take_in
 from pbem.intake.values import Parcel, Taken
 
 __all__ = [
-    "BATCH",
     "MOST_RECEIPTS",
     "Parcel",
     "Taken",

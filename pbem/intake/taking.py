@@ -22,7 +22,6 @@ from pbem.store import Message
 if TYPE_CHECKING:
     from pbem.message import Letter
 
-BATCH = 50
 
 # What a message may have become for it to be taken in again: it has changed nothing yet.
 _CAN_RETAKE = ("shunted", "rejected", "refused", "ignored", "held", "answered")

@@ -12,7 +12,6 @@ from pbem.config import Config
 from pbem.game import Event
 from pbem.marker import MARKER
 from pbem.outbox.facts import facts_of
-from pbem.outbox.questions import sections
 from pbem.store import Applicant, Letter, Match, Message, Seat
 
 if TYPE_CHECKING:
@@ -55,6 +54,9 @@ def _facts(session: Session, config: Config, letter: Letter, now: datetime) -> d
     if letter.facts.get("forecast") and seat is not None:
         facts["forecast"] = _forecast(session, letter, seat)
     if seat is not None and letter.facts.get("asked"):
+        # What all may be asked takes long to import, and few letters answer a question.
+        from pbem.outbox.questions import sections
+
         facts["sections"] = sections(session, config, seat, letter.facts["asked"], now)
     if letter.kind == "digest":
         facts["sections"] = _digested(session, config, letter, now)

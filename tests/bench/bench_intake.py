@@ -19,7 +19,7 @@ from pathlib import Path
 
 from sqlalchemy import Engine, func, select
 
-from pbem import config, intake, matches, outbox, store, turns
+from pbem import config, intake, matches, outbox, rounds, store, turns
 from pbem.config import Config
 from pbem.reports import words
 from pbem.store import Letter, Message, Seat, Sheet
@@ -122,8 +122,8 @@ def taken(engine: Engine, setup: Config, mails: Sequence[bytes]) -> float:
     """Return how many mails a second are taken in, fifty in one commit."""
     now = NOW + timedelta(hours=1)
     begun = time.perf_counter()
-    for at in range(0, len(mails), intake.BATCH):
-        parcels = [intake.Parcel(raw, now, "pipe") for raw in mails[at : at + intake.BATCH]]
+    for at in range(0, len(mails), rounds.BATCH):
+        parcels = [intake.Parcel(raw, now, "pipe") for raw in mails[at : at + rounds.BATCH]]
         intake.take_in(engine, setup, parcels, now)
     return len(mails) / (time.perf_counter() - begun)
 
@@ -137,8 +137,8 @@ def main() -> None:
         store.create(setup.database_url)
         engine = store.open(setup.database_url)
         begin(engine)
-        mails = list(replies(engine, setup, MAILS + intake.BATCH))
-        warm, mails = mails[: intake.BATCH], mails[intake.BATCH :]
+        mails = list(replies(engine, setup, MAILS + rounds.BATCH))
+        warm, mails = mails[: rounds.BATCH], mails[rounds.BATCH :]
         taken(engine, setup, warm)
         parts = [mails[at : at + MAILS // ROUNDS] for at in range(0, MAILS, MAILS // ROUNDS)]
         # In turn, so that what else the machine does meets both.
@@ -154,7 +154,7 @@ def main() -> None:
     share = statistics.median(ours / bare for ours, bare in rates)
     print(f"{MAILS} replies of {size} bytes: {rate:.0f} taken in a second")
     print(f"parse and one commit each: {least:.0f} a second; share {share:.2f}")
-    assert filed == sheets == receipts == MAILS + intake.BATCH, (filed, sheets, receipts)
+    assert filed == sheets == receipts == MAILS + rounds.BATCH, (filed, sheets, receipts)
     assert share >= 0.3, share
 
 
