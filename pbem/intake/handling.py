@@ -3,6 +3,8 @@
 import re
 from typing import TYPE_CHECKING
 
+from sqlalchemy import inspect
+
 from pbem import commands, identity, players, store
 from pbem.intake import bounces, receipts, sheets
 from pbem.intake.lookup import Lookup
@@ -64,7 +66,10 @@ def handle(lookup: Lookup, mail: Mail, letter: "Letter") -> Handled:
         taken = _confirm(lookup, held, seat)
         if not sheets.asked_in(lookup, mail, letter, seat):
             return Handled(Taken(taken.status, f"confirmed message {held.id}"), seat.match, seat)
-    return Handled(sheets.take(lookup, mail, letter, seat), seat.match, seat)
+    match_row = seat.match
+    taken = sheets.take(lookup, mail, letter, seat)
+    # Who resigns before a match begins leaves no seat behind.
+    return Handled(taken, match_row, None if inspect(seat).deleted else seat)
 
 
 def _from_gm(letter: "Letter", match: Match) -> Handled:

@@ -110,7 +110,7 @@ class Lookup:
             .join(Seat, Address.seat_id == Seat.id)
             .join(Match, Seat.match_id == Match.id)
             .where(Address.folded.in_(wanted))
-            .options(contains_eager(Seat.match).selectinload(Match.seats))
+            .options(contains_eager(Seat.match))
             .options(selectinload(Seat.addresses))
             .order_by(Match.status != "running", Match.id.desc(), Seat.position)
         )
@@ -198,7 +198,9 @@ class Lookup:
         """Return a match's game, and the state a turn left."""
         game = games.named(match.game)
         if turn.id not in self._states:
-            seats = [seat.name for seat in match.seats]
+            # Names alone: most mails need no other seat's row.
+            names = select(Seat.name).where(Seat.match_id == match.id).order_by(Seat.position)
+            seats = list(self._session.scalars(names))
             self._states[turn.id] = game.load(turn.state, seats, match.options)
         return game, self._states[turn.id]
 

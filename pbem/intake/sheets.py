@@ -261,7 +261,7 @@ def _answer(
     done: Sequence[Done],
 ) -> None:
     """Queue the receipt of a mail that holds orders or commands."""
-    if seat not in seat.match.seats:
+    if any(isinstance(one.order, commands.Resign) and one.said for one in done):
         # He has left, and was told so.
         return
     grammar = games.named(seat.match.game).GRAMMAR

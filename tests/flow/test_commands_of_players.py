@@ -231,6 +231,18 @@ def test_resign_leaves_the_seat_vacant(ask: Ask, engine: Engine, post: Post) -> 
     assert post(mail("BID x 2", number=2)).status == "rejected"
 
 
+def test_resign_before_the_match_begins_opens_the_seat_again(engine: Engine, post: Post) -> None:
+    from pbem import turns
+
+    players = (turns.Player("Ann", ("ann@example.org",)), turns.Player("Bob", ("b@example.org",)))
+    plan = turns.Plan("hexem", "hexem1", players, {"trust": "address"}, open_seats=1)
+    with store.writing(engine) as session:
+        turns.begin(session, plan, NOW)
+    assert post(mail("RESIGN")).status == "answered"
+    row = the_match(engine)
+    assert ([seat.name for seat in row.seats], row.open_seats) == (["Bob"], 2)
+
+
 def test_a_new_address_is_asked_once_and_counts_once_it_has_said_yes(
     ask: Ask, engine: Engine, house: Config, post: Post
 ) -> None:
