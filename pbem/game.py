@@ -34,6 +34,12 @@ class Event(NamedTuple):
     seen_by: tuple[str, ...] | None = None
 
 
+def event_json(event: Event) -> Json:
+    """Return an event as JSON has it."""
+    seen_by = None if event.seen_by is None else list(event.seen_by)
+    return {"kind": event.kind, "facts": dict(event.facts), "seen_by": seen_by}
+
+
 class Outcome(NamedTuple):
     """What `adjudicate` returns: the new state, what happened, and what was not carried out.
 

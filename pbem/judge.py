@@ -9,7 +9,7 @@ from typing import Any
 
 from pbem import commands, typography
 from pbem import game as games
-from pbem.game import Event, Game, Json
+from pbem.game import Game, Json
 from pbem.orders import Grammar
 
 
@@ -106,7 +106,7 @@ def play(case: Case) -> list[Json]:
                 "state": game.dump(state),
                 "refused": refused,
                 "waiting": list(game.waiting(state)),
-                "events": [event_json(event) for event in done.events],
+                "events": [games.event_json(event) for event in done.events],
             }
         )
     return played
@@ -123,12 +123,6 @@ def _sheet(key: str, text: str) -> str:
     said = {line.number for line in reading.lines if line.order or line.problem}
     lines = enumerate(typography.lines(text), 1)
     return "\n".join(line if number in said else "" for number, line in lines)
-
-
-def event_json(event: Event) -> Json:
-    """Return an event as JSON has it."""
-    seen_by = None if event.seen_by is None else list(event.seen_by)
-    return {"kind": event.kind, "facts": dict(event.facts), "seen_by": seen_by}
 
 
 def differences(case: Case, played: Sequence[Json]) -> list[str]:

@@ -270,7 +270,7 @@ def advance(session: Session, match: Match, now: datetime) -> Turn:
         number=match.turn,
         phase=before,
         state=phase.game.dump(done.state),
-        events=[event_json(event) for event in done.events],
+        events=[games.event_json(event) for event in done.events],
         orders=orders,
         problems=_problems(done),
         missing=list(phase.missing),
@@ -370,14 +370,8 @@ def preview(session: Session, match: Match, now: datetime) -> Json:
         "state": phase.game.dump(done.state),
         "problems": _problems(done),
         "waiting": list(phase.game.waiting(done.state)),
-        "events": [event_json(event) for event in done.events],
+        "events": [games.event_json(event) for event in done.events],
     }
-
-
-def event_json(event: games.Event) -> Json:
-    """Return an event as it is stored."""
-    seen_by = None if event.seen_by is None else list(event.seen_by)
-    return {"kind": event.kind, "facts": dict(event.facts), "seen_by": seen_by}
 
 
 def _problems(done: Played) -> dict[str, list[list[Any]]]:

@@ -9,7 +9,6 @@ from random import Random
 from typing import Any, NamedTuple
 
 from pbem import game as games
-from pbem import judge
 from pbem.game import Game, Played
 
 SEATS = ("Ann", "Bob", "Chloé", "Дима", "Eve-Lyn", "Fay O'Hara", "Gus", "Hal", "Ida", "Joe")
@@ -60,7 +59,7 @@ def told(table: Table, played: Played) -> dict[str, Any]:
     """Return all that came of a phase, as JSON."""
     return {
         "state": table.game.dump(played.state),
-        "events": [judge.event_json(event) for event in played.events],
+        "events": [games.event_json(event) for event in played.events],
         "problems": {str(seat): [*map(list, of)] for seat, of in played.problems.items() if of},
     }
 

@@ -311,7 +311,7 @@ def _seen(played: Played, reader: str | None) -> list[Event]:
 
 
 def _told(events: Sequence[Event]) -> str:
-    return matches.text([judge.event_json(event) for event in events])
+    return matches.text([games.event_json(event) for event in events])
 
 
 def _shown(table: Table, played: Played, reader: str | None) -> tuple[Any, Any]:

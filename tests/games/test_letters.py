@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
-from pbem import commands, judge, reports
+from pbem import commands, reports
 from pbem import game as games
 from pbem.game import Event
 from pbem.marker import FORM_BEGIN, FORM_END, MARKER
@@ -57,7 +57,7 @@ def facts_of(
 ) -> dict[str, Any]:
     """Return what letters that show a turn to a seat, or to the public, are written from."""
     over = state.phase == "over"
-    stored = json.loads(matches.text([judge.event_json(event) for event in events]))
+    stored = json.loads(matches.text([games.event_json(event) for event in events]))
     told = [Event(**event) for event in stored]
     seen = [event for event in told if over or event.seen_by is None or seat in event.seen_by]
     page = games.optional(table.game, "page")
