@@ -3,6 +3,8 @@
 It writes nothing into the database, takes no mail in and sends no letter.
 """
 
+import glob
+import os
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
@@ -52,6 +54,7 @@ def examine(path: Path, now: datetime) -> Iterator[Check]:
     yield from _sources(config)
     yield _sender(config)
     yield _zones()
+    yield from _files(config)
     engine = None
     try:
         engine = _opened(config)
@@ -211,6 +214,19 @@ def _zones() -> Check:
         why = "the time zones of the world are not installed"
         return _fault("time zones", why, "pip install tzdata, or install the system's tzdata")
     return Check("time zones", True, "they are installed")
+
+
+def _files(config: Config) -> Iterator[Check]:
+    """Look for files beside a SQLite database that another user made: locks, log, index."""
+    place = make_url(config.database_url).database if "sqlite" in config.database else None
+    if not place:
+        return
+    path = Path(place)
+    for file in (path, *sorted(path.parent.glob(f"{glob.escape(path.name)}-*"))):
+        is_ours = file == path or file.name.endswith((".lock", "-wal", "-shm"))
+        if is_ours and file.exists() and not (file.is_file() and os.access(file, os.W_OK)):
+            remedy = f"chown {file} to the user who runs pbem, and run it as no other"
+            yield _fault("database", f"{file} can't be written by this user", remedy)
 
 
 def _opened(config: Config) -> Engine:

@@ -5,7 +5,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from sqlalchemy import Engine, create_engine, event, inspect, text
 from sqlalchemy.engine import Connection, make_url
@@ -176,7 +176,7 @@ def alone(engine: Engine, work: str) -> Iterator[bool]:
         if not path or path == ":memory:":
             yield True
             return
-        with Path(f"{path}-{work}.lock").open("a") as file:
+        with _lock_file(Path(f"{path}-{work}.lock")) as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -192,3 +192,12 @@ def alone(engine: Engine, work: str) -> Iterator[bool]:
             finally:
                 if got:
                     connection.execute(text(f"SELECT pg_advisory_unlock({number})"))
+
+
+def _lock_file(path: Path) -> TextIO:
+    """Open a lock file, made where it isn't there; raise `StoreAway` where that can't be."""
+    try:
+        return path.open("a")
+    except OSError as error:
+        remedy = "let the user who runs pbem write it and its folder (chown), then try again"
+        raise StoreAway(f"{path}: {error.strerror}; {remedy}") from error

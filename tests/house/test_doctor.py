@@ -1,5 +1,6 @@
 """The doctor finds every fault that is planted in a set-up, and says what to do about each."""
 
+import os
 import socket
 import sqlite3
 import threading
@@ -369,3 +370,15 @@ def test_the_doctor_changes_nothing(well: Config) -> None:
     assert _faults(well) == []
     assert everything() == before
     assert (well.folder / "mail" / "in" / "new" / "1").exists()
+
+
+@pytest.mark.parametrize("end", ["-fetch-1.lock", "-wal", "-shm"])
+def test_a_file_beside_the_database_that_another_user_made_is_found(
+    well: Config, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    path = well.folder / f"pbem.sqlite{end}"
+    path.touch()
+    # The tests may run as a user who may write everything.
+    may = os.access
+    monkeypatch.setattr(os, "access", lambda file, mode: file != path and may(file, mode))
+    _one(well, "database", f"{path} can't be written by this user", f"chown {path}")

@@ -10,7 +10,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import text
 
 from pbem import store
-from pbem.store import Mark, StoreFault
+from pbem.store import Mark, StoreAway, StoreFault
 
 
 def _alembic() -> Config:
@@ -118,3 +118,23 @@ def test_one_process_at_a_time_does_a_work(tmp_path: Path) -> None:
             assert elsewhere
     with store.alone(other, "send") as later:
         assert later
+
+
+def test_a_lock_file_that_cannot_be_opened_is_named_with_its_remedy(tmp_path: Path) -> None:
+    store.create(_url(tmp_path))
+    lock = tmp_path / "pbem.sqlite-send.lock"
+    lock.mkdir()
+    with (
+        pytest.raises(StoreAway, match=rf"{lock}: Is a directory; let the user .* \(chown\)"),
+        store.alone(store.open(_url(tmp_path)), "send"),
+    ):
+        pass
+
+
+def test_a_fault_in_the_work_that_is_done_alone_is_not_laid_to_the_lock(tmp_path: Path) -> None:
+    store.create(_url(tmp_path))
+    with (
+        pytest.raises(FileNotFoundError),
+        store.alone(store.open(_url(tmp_path)), "send"),
+    ):
+        (tmp_path / "missing").read_text()
