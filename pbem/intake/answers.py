@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # New addresses a seat may ask for in a day: each is sent a letter.
 MOST_ADDRESSES = 3
+# Reports a seat is sent again in a day, because it asked.
+MOST_REPORTS = 10
 
 _QUESTIONS: Mapping[type[Order], str] = {
     commands.MySheet: "ORDERS?",
@@ -105,6 +107,18 @@ def _report(asking: Asking, order: commands.Report) -> str:
     if turn is None:
         asked = f"turn {order.turn}" if order.turn is not None else seat.match.name
         raise ValueError(f"there is no report of {asked} yet")
+    again = (
+        select(func.count())
+        .select_from(Letter)
+        .where(
+            Letter.seat_id == seat.id,
+            Letter.kind.in_(("report", "welcome", "over")),
+            Letter.created > lookup.now - timedelta(days=1),
+            Letter.facts["asked"].as_string().is_not(None),
+        )
+    )
+    if (lookup.session.scalar(again) or 0) >= MOST_REPORTS:
+        raise ValueError(f"{MOST_REPORTS} reports were sent again within a day; ask tomorrow")
     last = seat.match.status == "over" and turn.number == seat.match.turn
     kind = "over" if last else "report" if turn.number else "welcome"
     facts = {"missing": list(turn.missing), "asked": ["REPORT"]}

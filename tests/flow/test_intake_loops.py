@@ -11,7 +11,7 @@ from sqlalchemy import Engine, select
 
 from pbem import config, identity, intake, matches, outbox, store, turns
 from pbem.config import Config
-from pbem.intake import receipts
+from pbem.intake import answers, receipts
 from pbem.post import Refused, Sent
 from pbem.store import Address, Letter
 from tests.conftest import BOARD, NOW, Post, begin, mail
@@ -308,3 +308,29 @@ def test_a_letter_refused_for_what_it_holds_is_no_fault_of_the_address(
         "A letter to Ann could not be sent",
         "A letter to Bob could not be sent",
     ]
+
+
+def test_questions_one_a_minute_bring_twenty_answers_and_one_notice(
+    match: str, engine: Engine, house: Config, post: Post
+) -> None:
+    office = Office()
+    outbox.flush(engine, house, office, NOW)
+    office.sent.clear()
+    for number in range(26):
+        now = AT + number * MINUTE
+        post(mail(("STATUS", "HELP", "REPORT")[number % 3], number=number), now)
+        outbox.flush(engine, house, office, now)
+    subjects = [str(email.message_from_bytes(raw)["Subject"]) for _, raw in office.sent]
+    assert sum("Receipt" in one for one in subjects) == receipts.MOST_RECEIPTS
+    assert sum("No more receipts" in one for one in subjects) == 1
+
+
+def test_a_report_is_sent_again_so_often_in_a_day_and_no_more(
+    match: str, engine: Engine, post: Post
+) -> None:
+    for number in range(answers.MOST_REPORTS + 3):
+        post(mail("REPORT", number=number))
+    assert len(letters(engine, "welcome", to="Ann")) == 1 + answers.MOST_REPORTS
+    assert "tomorrow" in letters(engine, "receipt")[-1].facts["lines"][0]["problem"]
+    post(mail("REPORT", number=99), AT + DAY + HOUR)
+    assert len(letters(engine, "welcome", to="Ann")) == 2 + answers.MOST_REPORTS
