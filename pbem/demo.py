@@ -143,7 +143,7 @@ def _answer_letters(
         if bot and name in game.waiting(state) and name in inbox:
             text = bot(state, name, rng)
             raw = _reply(name, inbox[name], text, number, now)
-            _deliver(config.folder / "mail" / "in", f"{match}.{row.turn}.{number}", raw, now)
+            _deliver(config.folder / "mail" / "in", f"{now:%Y%m%d%H%M}.{match}.{number}", raw, now)
     gm_bot = games.optional(game, "gm_bot")
     orders = gm_bot(state, rng) if gm_bot else ""
     if orders:

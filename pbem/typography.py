@@ -118,7 +118,12 @@ def distance(one: str, other: str) -> int:
 
 
 def near(one: str, other: str) -> bool:
-    """Tell whether two words differ by a slip: one letter, or two where they are long."""
+    """Tell whether two words differ by a slip: one letter, or two where they are long.
+
+    Of words of a letter or two any is a slip away from any other, so none counts as near.
+    """
+    if max(len(one), len(other)) < 3:
+        return False
     slips = 1 if min(len(one), len(other)) < 5 else 2
     return abs(len(one) - len(other)) <= slips and 0 < distance(one, other) <= slips
 

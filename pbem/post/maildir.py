@@ -44,6 +44,8 @@ class MaildirSource:
         self.missed: Mapping[str, str] = {}
         self._path = path
         self._size_limit = size_limit
+        # Which file was read under a key: names are not always as unique as they should be.
+        self._read_as: dict[str, int] = {}
 
     def fetch(self, known: Callable[[str], bool] = nothing_known) -> Iterator[Arrived]:
         """Yield what lies here, oldest first (see `Source.fetch`)."""
@@ -71,14 +73,14 @@ class MaildirSource:
         for found in self._listed() if wanted else ():
             if found.key not in wanted or found.seen:
                 continue
-            base, flags = _parts(found.path.name)
-            target = self._path / "cur" / f"{base}:2,{''.join(sorted({*flags, 'S'}))}"
-            # A rename would silently replace another message of the same name.
-            if target.exists():
-                log.warning("%s: %s is there twice; one is left as it is", self.name, found.key)
-                continue
             try:
-                found.path.rename(target)
+                # Another file of that name has not been read yet.
+                if (
+                    self._read_as.get(found.key, found.path.stat().st_ino)
+                    != found.path.stat().st_ino
+                ):
+                    continue
+                found.path.rename(self._seen_name(found.path))
             except FileNotFoundError:
                 log.info("%s: %s is gone", self.name, found.key)
             except OSError as error:
@@ -90,6 +92,15 @@ class MaildirSource:
 
     def close(self) -> None:
         """Do nothing: a Maildir has no connection."""
+
+    def _seen_name(self, path: Path) -> Path:
+        """Return where a message goes once it is taken in, under a name no other bears there."""
+        base, flags = _parts(path.name)
+        info = f":2,{''.join(sorted({*flags, 'S'}))}"
+        names = (f"{base}{info}", *(f"{base}.{again}{info}" for again in range(2, 1000)))
+        free = (self._path / "cur" / name for name in names)
+        # A rename would silently replace another message of the same name.
+        return next(place for place in free if not place.exists())
 
     def _listed(self) -> Iterator[_Found]:
         """Yield the files of `new`, then those of `cur`: so none moved meanwhile is overlooked."""
@@ -118,6 +129,7 @@ class MaildirSource:
             # A pipe that somebody left here would block for ever.
             if not stat.S_ISREG(status.st_mode):
                 return None
+            self._read_as[found.key] = status.st_ino
             large = status.st_size > self._size_limit
             with found.path.open("rb") as file:
                 raw = file.read(min(HEAD, self._size_limit)) if large else file.read()

@@ -165,7 +165,18 @@ def test_two_messages_of_one_name_never_replace_each_other(box: Path) -> None:
     assert [one.raw for one in mailbox.fetch()] == [b"the later"]
     mailbox.confirm(["a"])
     assert (box / "cur" / "a:2,S").read_bytes() == b"the earlier"
-    assert (box / "new" / "a").read_bytes() == b"the later"
+    assert (box / "cur" / "a.2:2,S").read_bytes() == b"the later"
+    assert list(mailbox.fetch()) == []
+
+
+def test_a_message_that_came_under_a_name_just_read_is_not_confirmed_unread(box: Path) -> None:
+    put(box / "new" / "a", b"the earlier")
+    mailbox = source(box)
+    assert [one.raw for one in mailbox.fetch()] == [b"the earlier"]
+    (box / "new" / "a").rename(box / "tmp" / "gone")
+    put(box / "new" / "a", b"the later")
+    mailbox.confirm(["a"])
+    assert [one.raw for one in source(box).fetch()] == [b"the later"]
 
 
 def test_a_message_beyond_the_size_limit_is_taken_by_its_beginning(box: Path) -> None:
