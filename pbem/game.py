@@ -5,7 +5,7 @@ time does not occur, chance comes in as a seeded `random.Random`, text is a `str
 """
 
 import hmac
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from random import Random
@@ -73,7 +73,8 @@ class Game(Protocol):
     Optional, looked up by `optional`: `page(state, seat, events) → dict` (facts for the report's
     templates beyond the view), `forecast(state, seat, orders) → Sequence[Event]`,
     `default_orders(state, seat) → str`, `deciding(state) → Sequence[str]`,
-    `bot(state, seat, rng) → str`, `gm_bot(state, rng) → str`.
+    `bot(state, seat, rng) → str`, `gm_bot(state, rng) → str`, and `PHASES`, a tuple that names the
+    phases a schedule may be for (all but `over`).
     """
 
     KEY: str
@@ -240,6 +241,22 @@ def is_ended(gm: str) -> bool:
     lines = (typography.bare(typography.folded(line)) for line in typography.lines(gm))
     headings = {line.upper().rstrip(": ") for line in lines}
     return "END" in headings and "ORDERS" not in headings
+
+
+def check_phases(game: Game, wanted: Iterable[str]) -> None:
+    """Raise `ValueError` where a schedule is for a phase that the game hasn't.
+
+    `decision` stands for single seats' decisions; an empty name for all phases. Of a game that
+    doesn't name its phases any name is taken.
+    """
+    own = optional(game, "PHASES")
+    if own is None:
+        return
+    known = (*own, "decision") if optional(game, "deciding") else tuple(own)
+    for phase in wanted:
+        if phase and phase not in known:
+            there_are = ", ".join(known)
+            raise ValueError(f"schedule: {game.KEY} has no phase {phase!r}; there are: {there_are}")
 
 
 def deciding(game: Game, state: Any) -> Sequence[str]:

@@ -77,7 +77,7 @@ def begin(session: Session, plan: Plan, now: datetime) -> Match:
     theirs = {name: value for name, value in plan.options.items() if name not in names}
     options = games.read_options(game.OPTIONS, theirs, game.KEY)
     schedule.parse_zone(plan.zone)
-    schedule.parse_all(plan.schedules)
+    games.check_phases(game, schedule.parse_all(plan.schedules))
     seed = kept.pop("seed") or settings.new_seed()
     # Whether the game can be played with so many seats is told now, not when the last has come.
     seats = [player.seat for player in plan.players]

@@ -124,6 +124,7 @@ def change(session: Session, match: Match, option: str, value: str, now: datetim
 
 def _set_schedule(match: Match, value: str) -> None:
     new = schedule.parse(value)
+    games.check_phases(games.named(match.game), [new.phase])
     kept = [text for text in match.schedules if schedule.parse(text).phase != new.phase]
     match.schedules = [*kept, value]
 

@@ -82,6 +82,10 @@ def test_a_mail_that_is_too_large_is_taken_by_its_head_and_answered(pbem, house:
         (("new", "hexem", "m", *SEATS, "--option", "nonsense=1"), "has no option 'nonsense'"),
         (("new", "hexem", "m", "--open", "-2"), "--open -2"),
         (("new", "hexem", "m", "--open", "20"), "no board for 20 seats"),
+        (
+            ("new", "offices", "o1", "--open", "3", "--schedule", "muser: weekly Sun 20:00"),
+            "offices has no phase 'muser'; there are: auction, income, decision",
+        ),
         (("show", "nowhere"), "no match is called 'nowhere'; there are: none"),
         (("status", "nowhere"), "no match is called 'nowhere'"),
         (("run", "--match", "nowhere"), "no match is called 'nowhere'"),

@@ -61,6 +61,7 @@ def test_deadline_moves_it_and_all_are_told_why(match: str, engine: Engine) -> N
         ("SET early sometimes", "option early: 'sometimes' is none of"),
         ("SET seed 1", "hexem has no option 'seed'"),
         ("SET schedule whenever", "schedule 'whenever': that is no schedule"),
+        ("SET schedule muser: daily", "no phase 'muser'; there are: countries, muster"),
         ("SET zone Mars/Phobos", "no time zone is called 'Mars/Phobos'"),
         ("SET turns many", "option turns"),
         ("END hexem2", "this is about hexem1, not hexem2"),

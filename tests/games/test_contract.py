@@ -196,6 +196,19 @@ def test_phases_name_who_may_send_orders_and_who_has_won(key: str, way: int) -> 
 
 
 @EVERY_GAME
+def test_a_game_names_its_phases_so_that_a_schedule_may_be_for_one(key: str) -> None:
+    played = set()
+    for way in range(1 + len(WAYS.get(key, ()))):
+        _, turns = matches.match(key, way)
+        played |= {turn.state.phase for turn in turns} - {"over"}
+    game = games.named(key)
+    assert played <= set(game.PHASES)  # type: ignore[attr-defined]
+    games.check_phases(game, ["", *played])
+    with pytest.raises(ValueError, match=f"{key} has no phase 'over'"):
+        games.check_phases(game, ["over"])
+
+
+@EVERY_GAME
 def test_the_game_master_may_end_a_match_in_any_phase(key: str) -> None:
     table, turns = matches.match(key)
     for turn in turns[:20]:

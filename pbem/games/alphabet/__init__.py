@@ -10,6 +10,7 @@ from pbem.games.alphabet.words import DEFAULT_LIST, PACKAGED_LISTS, read_option
 
 KEY = "alphabet"
 TITLE = "Alphabet Auction"
+PHASES = ("play", "last")
 OPTIONS = (
     Option(
         "words",
@@ -25,6 +26,7 @@ __all__ = [
     "GRAMMAR",
     "KEY",
     "OPTIONS",
+    "PHASES",
     "TITLE",
     "adjudicate",
     "bot",

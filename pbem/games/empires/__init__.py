@@ -9,11 +9,13 @@ from pbem.games.empires.turn import adjudicate, forecast, waiting
 
 KEY = "empires"
 TITLE = "Empires: bidding for world history"
+PHASES = ("bid", "pick", "score")
 
 __all__ = [
     "GRAMMAR",
     "KEY",
     "OPTIONS",
+    "PHASES",
     "TITLE",
     "adjudicate",
     "bot",

@@ -8,11 +8,13 @@ from pbem.games.hexem.state import dump, load, view, waiting, winners
 
 KEY = "hexem"
 TITLE = "Hexem"
+PHASES = ("countries", "muster")
 
 __all__ = [
     "GRAMMAR",
     "KEY",
     "OPTIONS",
+    "PHASES",
     "TITLE",
     "adjudicate",
     "bot",

@@ -9,11 +9,13 @@ from pbem.games.offices.storage import dump, load, view, winners
 
 KEY = "offices"
 TITLE = "Public Offices"
+PHASES = ("auction", "income")
 
 __all__ = [
     "GRAMMAR",
     "KEY",
     "OPTIONS",
+    "PHASES",
     "TITLE",
     "adjudicate",
     "bot",
