@@ -178,7 +178,7 @@ def _confirm(lookup: Lookup, held: Message, seat: Seat) -> Taken:
     """Take a held message as the seat's, as of its receipt; its sender's address is added."""
     letter = read(lookup.config, held.raw, held.recipient)
     sender = identity.folded(letter.sender)
-    if all(address.folded != sender for address in seat.addresses):
+    if sender and all(address.folded != sender for address in seat.addresses):
         seat.addresses.append(Address(address=letter.sender, folded=sender))
         store.record(
             lookup.session, seat.match, lookup.now, seat.name, "address", added=letter.sender

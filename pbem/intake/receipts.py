@@ -66,8 +66,9 @@ def ask(lookup: Lookup, mail: Mail, letter: "Read", seat: Seat, sheet: Sequence[
     if letter.auto_reply and _has_room(lookup, seat):
         facts = {
             "message": mail.id,
-            "sender": letter.sender,
+            "sender": letter.sender or " and ".join(letter.senders[:3]),
             "is_known": any(one.folded == identity.folded(letter.sender) for one in seat.addresses),
+            "is_single": bool(letter.sender),
             "sheet": list(sheet),
             "answers": answers(mail, letter),
         }

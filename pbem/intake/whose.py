@@ -38,7 +38,7 @@ NOBODY = Whose("nobody", "the sender is nobody's registered address")
 def whose(lookup: Lookup, letter: "Letter", raw: bytes) -> Whose:
     """Find whose a mail is by the tokens it shows, then by its sender and the match it names."""
     if not letter.sender:
-        return Whose("nobody", "no sender, or several")
+        return _of_several(lookup, letter)
     config = lookup.config
     vouched = identity.vouched(letter.results, letter.sender, config.mail.authserv_id)
     if config.mail.authserv_id and vouched.fault:
@@ -60,6 +60,19 @@ def whose(lookup: Lookup, letter: "Letter", raw: bytes) -> Whose:
         match = lookup.match(letter.tag) if letter.tag else None
         return Whose("unproven", "a game master's mail without his token", match=match)
     return _by_address(lookup, letter, known)
+
+
+def _of_several(lookup: Lookup, letter: "Letter") -> Whose:
+    """Judge a mail that nobody signs alone: with a seat's token its player is asked."""
+    why = "no sender, or several"
+    if len(letter.senders) < 2 or letter.kind in _MANY:
+        return Whose("nobody", why)
+    for claim in identity.claims(letter.to, letter.references, letter.text):
+        match = lookup.match(claim.match) if claim.match else None
+        for seat in match.seats if match else ():
+            if match is not None and _bears(claim, match, seat):
+                return Whose("ask", "a valid token, but several senders", seat)
+    return Whose("nobody", why)
 
 
 def _wants_dkim(seat: Seat) -> bool:

@@ -141,10 +141,13 @@ def _word_bytes(encoding: str, said: str) -> bytes:
 def addresses(value: str) -> list[tuple[str, str]]:
     """Part a field of addresses into (display name, address) pairs, in order.
 
-    Display names are decoded. Commas and addresses in quotes or comments don't part anything; an
-    address without `@` is given as `""`. Needs time linear in the value, which is one line.
+    Display names are decoded. Commas and addresses in quotes or comments don't part anything. What
+    has no `@` is no address but part of the name that goes on after its comma (`Holm, Freya
+    <freya@example.net>`); what can't be one is given as `""`. Needs time linear in the value, which
+    is one line.
     """
     found: list[tuple[str, str]] = []
+    named: list[str] = []
     plain: list[str] = []
     comment: list[str] = []
     angle: list[str] | None = None
@@ -170,14 +173,21 @@ def addresses(value: str) -> list[tuple[str, str]]:
                 comment.append(c)
         elif c == "<" and not inside:
             if angle is not None:
-                found.append(_mailbox(plain, comment, angle))
-                plain, comment = [], []
+                found.append(_mailbox([*named, *plain], comment, angle))
+                named, plain, comment = [], [], []
             angle, inside = [], True
         elif c == ">" and inside:
             inside = False
         elif c in ",;" and not inside:
-            if angle is not None or "".join(plain).strip():
-                found.append(_mailbox(plain, comment, angle))
+            said = "".join(plain)
+            if angle is not None:
+                found.append(_mailbox([*named, *plain], comment, angle))
+            elif "@" in said:
+                found.append(_mailbox(plain, comment, None))
+            if angle is None and said.strip() and "@" not in said:
+                named += (said, c)
+            else:
+                named = []
             plain, comment, angle, grouped = [], [], None, False
         elif c == ":" and not inside and not grouped:
             # The name of a group.

@@ -22,7 +22,8 @@ What each kind takes besides:
   `received`). May be left out: `late` (whether it was), `why` (a sentence), `forecast` (events);
   with a forecast, what a report takes.
 - `confirm`: `sender` (address), `answers` and `sheet`, as a receipt. May be left out: `is_known`
-  (whether the sender is the reader's own address: false).
+  (whether the sender is the reader's own address: false), `is_single` (whether there is one sender:
+  true).
 - `deadline`: `why` (a sentence, or empty); `address`, `written` as a report. For one that moved.
 - `reminder`: what a report takes, for the order form.
 - `join`, `address`: nothing; they ask an address we don't know whether it's meant.

@@ -27,6 +27,7 @@ _LEFT_OUT: Mapping[str, Any] = {
     "forecast": None,
     "late": False,
     "is_known": False,
+    "is_single": True,
     "gm": False,
     "why": "",
     "takes_over": False,

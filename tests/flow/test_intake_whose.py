@@ -307,3 +307,43 @@ def test_a_command_from_a_known_address_without_a_token_is_held(engine: Engine, 
     assert post(mail("RESIGN")).status == "held"
     assert letters(engine, "confirm")[0].facts["sheet"] == ["RESIGN"]
     assert seat_of(the_match(engine), "Ann").addresses
+
+
+@pytest.mark.parametrize(
+    "name", ["Smith, Ann", "Smith; Ann", "=?utf-8?Q?Smith,_Ann?=", "=?utf-8?Q?Smith=2C_Ann?="]
+)
+def test_75_a_comma_in_a_name_parts_no_sender(match: str, post: Post, name: str) -> None:
+    assert post(mail("BID x 2", sender=f"{name} <ann@example.org>")).status == "filed"
+
+
+def test_several_senders_with_a_token_are_held_and_its_player_is_asked(
+    engine: Engine, post: Post
+) -> None:
+    begin(engine, trust="token")
+    both = "Ann <ann@example.org>, Joe <joe@example.com>"
+    assert post(mail("BID x 2", sender=both, to=reply_to(engine))).status == "held"
+    (asked,) = letters(engine, "confirm")
+    assert asked.recipient == "ann@example.org"
+    question = identity.message_id("hexem1", token(engine), asked.id, "example.org")
+    answer = mail("YES", number=9, to=reply_to(engine), In_Reply_To=question)
+    assert post(answer).status == "filed"
+    assert sheets(engine) == ["BID x 2"]
+    known = [one.address for one in seat_of(the_match(engine), "Ann").addresses]
+    assert known == ["ann@example.org"]
+
+
+def test_several_senders_without_a_token_are_nobody(match: str, engine: Engine, post: Post) -> None:
+    both = "Ann <ann@example.org>, Joe <joe@example.com>"
+    wrong = f"game+hexem1.{'a' * 16}@example.org"
+    assert post(mail("BID x 2", sender=both)).status == "rejected"
+    assert post(mail("BID x 2", sender=both, to=wrong, number=2)).status == "rejected"
+    assert nobody_was_written_to(engine)
+
+
+def test_held_press_is_shown_whole_to_whom_it_is_asked(engine: Engine, post: Post) -> None:
+    begin(engine, trust="token")
+    long = "\n".join(["Dear Bob,", "", "y" * 300, *map(str, range(50))])
+    post(mail(f"BID x 2\nPRESS TO Bob\n{long}\nEND PRESS"))
+    shown = letters(engine, "confirm")[0].facts["sheet"]
+    assert shown[:5] == ["BID x 2", "PRESS TO Bob", "Dear Bob,", "", "y" * 199 + "…"]
+    assert shown[-2:] == ["… (13 more lines)", "END PRESS"]

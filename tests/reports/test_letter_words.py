@@ -286,6 +286,23 @@ def test_styles_are_inline_and_screens_keep_their_rules(facts: Facts) -> None:
     assert "http" not in body
 
 
+@pytest.mark.parametrize(
+    ("more", "says", "adds"),
+    [
+        ({}, "we don't know that address as yours", True),
+        ({"is_known": True}, "from your own address ann@work.example.org", False),
+        ({"is_single": False}, "from several senders at once", False),
+    ],
+)
+def test_the_question_whether_a_mail_is_yours_says_why(
+    facts: Facts, more: Facts, says: str, adds: bool
+) -> None:
+    letter = words("confirm", facts | more)
+    for body in (" ".join(letter.text.split()), shown(letter.html or "")):
+        assert says in body
+        assert ("the address is added to yours" in body) == adds
+
+
 def test_importing_the_module_imports_no_heavy_library() -> None:
     heavy = "{'jinja2', 'css_inline', 'resvg_py', 'icalendar'}"
     code = f"import sys, pbem.reports; sys.exit(bool({heavy} & set(sys.modules)))"
