@@ -4,6 +4,7 @@ It writes nothing into the database, takes no mail in and sends no letter.
 """
 
 import glob
+import itertools
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping
@@ -300,16 +301,16 @@ def _work(session: Session, config: Config, now: datetime) -> Iterator[Check]:
 def _post_office(session: Session, now: datetime) -> Iterator[Check]:
     failed = select(func.count()).where(Letter.status.in_(("failed", "bounced")))
     stuck = select(func.count()).where(
-        Letter.status == "queued", Letter.created < now - LONGEST_WAIT, Letter.due <= now
+        Letter.status == "queued",
+        Letter.why == "",
+        Letter.created < now - LONGEST_WAIT,
+        Letter.due <= now,
     )
-    retried = select(func.count()).where(
-        Letter.status == "queued", Letter.created < now - LONGEST_WAIT, Letter.due > now
-    )
+    retried = select(Letter.why).where(Letter.status == "queued", Letter.why != "")
     shunted = select(func.count()).where(Message.status == "shunted")
     found = (
         (failed, "letters could not be delivered", "`pbem letters --failed` says why; ADDRESS"),
         (stuck, "letters have waited for an hour or longer", "see what `pbem send` says"),
-        (retried, "letters are tried again and again", "see what `pbem letters` says of them"),
         (shunted, "mails made the program fail", "`pbem letters --shunted`; `pbem letter ID`"),
     )
     faults = 0
@@ -318,6 +319,10 @@ def _post_office(session: Session, now: datetime) -> Iterator[Check]:
         if count:
             faults += 1
             yield _fault("letters", f"{count} {what}", remedy)
+    for why, whys in itertools.groupby(sorted(session.scalars(retried))):
+        faults += 1
+        remedy = "mend what it says; `pbem letter ID --retry` tries one at once"
+        yield _fault("letters", f"{len(list(whys))} could not be sent: {why}", remedy)
     if not faults:
         yield Check("letters", True, "none is stuck")
     bounced = select(Address).where(Address.bounces >= MOST_BOUNCES).order_by(Address.id)

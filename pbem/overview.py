@@ -38,7 +38,11 @@ def status(session: Session, now: datetime, match: str | None = None) -> Json:
         "matches": found,
         "letters": letters,
         "last_tick": tick,
-        "stuck": [*_mailboxes(session), *_stuck(found, letters, tick, now)],
+        "stuck": [
+            *_mailboxes(session),
+            *_unsent(session),
+            *_stuck(found, letters, tick, now),
+        ],
     }
 
 
@@ -76,6 +80,16 @@ def _mailboxes(session: Session) -> Iterator[str]:
         if mark.value.get("away"):
             last = mark.value.get("fetched", "never")
             yield f"{mark.value['away']} (last fetched: {last}); `pbem doctor` tries it"
+
+
+def _unsent(session: Session) -> Iterator[str]:
+    """Say which letters could not be written, or sent, when it was last tried."""
+    query = select(Letter).where(Letter.status == "queued", Letter.why != "").order_by(Letter.id)
+    letters = list(session.scalars(query))
+    if letters:
+        count = "1 letter" if len(letters) == 1 else f"{len(letters)} letters"
+        remedy = "`pbem doctor` tries sender and templates"
+        yield f"{count} could not be sent when last tried: {letters[0].why}; {remedy}"
 
 
 def _stuck(found: list[Json], letters: Json, tick: str | None, now: datetime) -> Iterator[str]:

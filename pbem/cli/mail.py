@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from pbem import cli
-from pbem.cli import FAILED, LATER, Desk
+from pbem.cli import FAILED, LATER, WRONG, Desk
 
 app = typer.Typer()
 
@@ -59,7 +59,7 @@ def send(context: typer.Context) -> int:
     cli.say(f"{sent.sent} sent")
     for why in sent.whys:
         cli.warn(why)
-    return 0
+    return WRONG if sent.unwritten else 0
 
 
 @app.command()
@@ -80,7 +80,7 @@ def tick(context: typer.Context) -> int:
             cli.warn(f"{ran.match}: {ran.outcome}: {ran.why}")
     if any(ran.outcome in ("failed", "held") for ran in done.ran):
         return FAILED
-    return code
+    return WRONG if done.sent.unwritten else code
 
 
 @app.command()

@@ -26,11 +26,15 @@ _UNWANTED = {"REPORTS": _LESSER, "NONE": (*_LESSER, "report", "over", "digest")}
 
 @dataclass
 class Sent:
-    """What a round of sending came to: letters sent, dropped, put off, failed, with their whys."""
+    """What a round of sending came to: letters sent, dropped, put off, failed, with their whys.
+
+    Of those put off, `unwritten` could not be written, a template being broken.
+    """
 
     sent: int = 0
     dropped: int = 0
     later: int = 0
+    unwritten: int = 0
     failed: int = 0
     whys: list[str] = field(default_factory=list)
 
@@ -118,7 +122,8 @@ def _send_one(
             try:
                 raw = compose(session, config, letter, now)
             except TemplateFault as error:
-                fault = str(error)
+                fault = f"{error}; mend it (`pbem doctor` tries them), then it is sent"
+                result.unwritten += 1
             # A letter that can't be written must not stop the others.
             except Exception as error:
                 fault = f"{type(error).__name__}: {error}"

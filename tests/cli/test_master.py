@@ -122,6 +122,28 @@ def test_status_says_what_is_stuck_and_why(hexem1: Command) -> None:
     assert len(found["stuck"]) == 1
 
 
+def test_letters_that_a_broken_template_stops_are_stuck_and_tick_says_what_to_do(
+    hexem1: Command, house: Config
+) -> None:
+    config = house.folder / "pbem.toml"
+    config.write_text(config.read_text("utf-8").replace('templates = ""', 'templates = "own"'))
+    broken = house.folder / "own" / "welcome" / "body.txt"
+    broken.parent.mkdir(parents=True)
+    broken.write_text("{{ nobody }}")
+    ticked = hexem1(*CLOCK, "tick")
+    assert ticked.code == 2
+    lines = ticked.err.splitlines()
+    assert len(lines) == 2
+    assert all("'nobody' is undefined" in line and "`pbem doctor`" in line for line in lines)
+    seen = hexem1(*CLOCK, "status")
+    assert "! 2 letters could not be sent when last tried: " in seen.out
+    assert "Nothing is stuck" not in seen.out
+    assert "2 could not be sent: " in hexem1(*CLOCK, "doctor").out
+    broken.unlink()
+    assert hexem1("--clock", "2026-12-01T12:02:00+00:00", "send").out == "2 sent\n"
+    assert "Nothing is stuck" in hexem1(*CLOCK, "status").out
+
+
 def test_resume_proposes_and_with_yes_sets_new_deadlines(hexem1: Command) -> None:
     late = ("--clock", "2026-12-29T12:00:00+00:00")
     assert hexem1(*CLOCK, "resume").out == "nothing is overdue\n"

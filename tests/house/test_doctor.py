@@ -246,7 +246,7 @@ def _stuck(letter: Letter) -> None:
 
 
 def _retried(letter: Letter) -> None:
-    letter.status, letter.created = "queued", NOW - timedelta(hours=3)
+    letter.status, letter.why = "queued", "a template is broken"
     letter.due = NOW + timedelta(hours=1)
 
 
@@ -312,7 +312,12 @@ def _bounces(match: Match) -> None:
     [
         (_letter(_failed), "letters", "1 letters could not be delivered", "pbem letters --failed"),
         (_letter(_stuck), "letters", "1 letters have waited for an hour", "pbem send"),
-        (_letter(_retried), "letters", "1 letters are tried again", "pbem letters"),
+        (
+            _letter(_retried),
+            "letters",
+            "1 could not be sent: a template is",
+            "pbem letter ID --retry",
+        ),
         (_shunted, "letters", "1 mails made the program fail", "pbem letters --shunted"),
         (_match(_bounces), "letters", "letters to Ann <ann@example.org> come back", "ADDRESS Ann"),
         (_match(_held), "match hexem1", "ZeroDivisionError: in the rules", "RELEASE"),
