@@ -15,7 +15,8 @@ _TAG = re.compile(r"(?:^|(?<=[\s\]]))\[([A-Za-z0-9][A-Za-z0-9-]{0,31})\]")
 _MATCH = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
 _ENVELOPE = ("delivered-to", "x-original-to", "envelope-to", "x-envelope-to")
 _SAME = ("from", "to", "cc", "subject", "date", "message-id", "content-type", "in-reply-to")
-_HEAD = 64_000
+# No mail program makes as many: who sends such a mail is not answered.
+_MOST_MULTIPARTS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,27 +66,26 @@ def read(
     way to the HTML, to a text file, to the subject.
     """
     if len(raw) > size_limit:
-        letter = _read(raw[:_HEAD], recipient, own, None)
+        letter = _read(raw[: parts.MOST_HEADER], recipient, own, None)
         digest = hashlib.sha256(raw).hexdigest()
         why = f"it has {len(raw)} bytes, more than {size_limit}"
         return replace(letter, kind="refused", why=why, digest=digest)
     try:
         return _read(raw, recipient, own, takes)
     except parts.TooMuch as reason:
-        letter = _read(raw[:_HEAD], recipient, own, None)
+        letter = _read(raw[: parts.MOST_HEADER], recipient, own, None)
         digest = hashlib.sha256(raw).hexdigest()
+        answered = letter.auto_reply and raw.count(b"multipart/") <= _MOST_MULTIPARTS
+        why = str(reason)
         return replace(
-            letter, kind="refused", why=str(reason), auto_reply=False, bounced=None, digest=digest
+            letter, kind="refused", why=why, auto_reply=answered, bounced=None, digest=digest
         )
 
 
 def _read(
     raw: bytes, recipient: str, own: Collection[str], takes: Callable[[str], bool] | None
 ) -> Letter:
-    if takes:
-        tree = parts.tree(raw)
-    else:
-        tree = parts.Tree(fields.parse(raw.lstrip(b"\r\n"), 0, _HEAD)[0], "text/plain", {})
+    tree = parts.tree(raw) if takes else parts.headed(raw)
     head = tree.fields
     charset = _charset(tree)
     people = _addresses(head, "from", charset)

@@ -82,13 +82,24 @@ def tree(raw: bytes) -> Tree:
     if b"\n" not in raw:
         raw = raw.replace(b"\r", b"\n")
     start = len(raw) - len(raw.lstrip(b"\r\n"))
-    head, body = fields.parse(raw, start, min(len(raw), start + MOST_HEADER))
-    if body - start >= MOST_HEADER:
+    end = len(raw)
+    if end - start > MOST_HEADER:
+        # Not in the middle of a line, or its rest would pass for the body.
+        end = raw.rfind(b"\n", start, start + MOST_HEADER) + 1 or start + MOST_HEADER
+    head, body = fields.parse(raw, start, end)
+    if body >= end < len(raw):
         raise TooMuch(f"its header is longer than {MOST_HEADER} bytes")
     kind, given = _content(head)
     found = Tree(head, kind, given, body)
     found.pieces = list(_pieces(found, raw, head, body, len(raw), 0))
     return found
+
+
+def headed(raw: bytes) -> Tree:
+    """Read the fields of a message and not its parts, as far as they go in its first bytes."""
+    raw = raw[:MOST_HEADER].lstrip(b"\r\n")
+    head, body = fields.parse(raw, 0, len(raw))
+    return Tree(head, *_content(head), body)
 
 
 def _content(head: Fields) -> tuple[str, dict[str, str]]:

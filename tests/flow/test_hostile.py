@@ -281,6 +281,36 @@ def test_fifty_megabytes_are_refused_and_answered(
     assert "bytes" in receipt.facts["why"]
 
 
+LINES = "\n".join(["hello there"] * 100_000)
+
+
+@pytest.mark.parametrize(
+    ("raw", "why"),
+    [
+        (nested(200), "nested"),
+        (mail(LINES), "lines"),
+        (mail("x" * 3_400_000), "bytes"),
+        (mail("<p>x</p>" * 1_180_000, Content_Type="text/html"), "bytes"),
+        (
+            mail(
+                "--b\nContent-Type: text/plain\n\nx\n" * 5001,
+                Content_Type='multipart/mixed; boundary="b"',
+            ),
+            "parts",
+        ),
+        (mail("BID x 2", **{f"X_{n}": "y" for n in range(100_000)}), "header"),
+    ],
+    ids=["depth", "lines", "text", "html", "parts", "headers"],
+)
+def test_46_who_goes_beyond_a_limit_is_told_so(
+    match: str, engine: Engine, house: Config, raw: bytes, why: str
+) -> None:
+    assert quick(engine, house, raw).status == "refused"
+    assert orders(engine) == []
+    (receipt,) = letters(engine, "receipt", to="Ann")
+    assert why in receipt.facts["why"]
+
+
 @pytest.mark.parametrize("text", ["BID x " + "9" * 1_900_000, "x" * 9_000_000])
 def test_megabytes_in_one_line_are_read_in_time(
     match: str, engine: Engine, house: Config, text: str

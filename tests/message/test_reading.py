@@ -157,15 +157,41 @@ def test_046_limits_of_depth_parts_fields_lines_and_tags() -> None:
         "nested more than": nested(1000),
         "more than 5000 parts": parts(*["\r\nx"] * 5001),
         "header is longer": mail(head="X-A: b\r\n" * 40_000),
+        "longer than 256000": mail(X_A="b\r\n" + "X-A: b\r\n" * 40_000),
         "lines, more than": mail("x\n" * 30_000),
         "is longer than": mail("x" * 3_000_000),
         "tags or": mail("<div>" * 5000, "text/html"),
     }
     for why, raw in cases.items():
         read = letter(raw)
-        assert (read.kind, read.text, read.auto_reply) == ("refused", "", False)
+        # Who nests a thousand parts means no good.
+        answered = why != "nested more than"
+        assert (read.kind, read.text, read.auto_reply) == ("refused", "", answered)
         assert why in read.why
-        assert judged(raw) == [("reject", False, [])]
+        assert judged(raw) == [("reject", answered and bool(read.sender), [])]
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "Auto-Submitted: auto-replied",
+        "Return-Path: <>",
+        "Precedence: bulk",
+        "List-Id: <x.example.net>",
+        "X-Auto-Response-Suppress: All",
+        "X-Spam-Flag: YES",
+    ],
+)
+def test_046_an_automatic_mail_beyond_a_limit_is_not_answered(head: str) -> None:
+    beyond = (mail("x" * 3_000_000, head=f"{head}\r\n"), f"{head}\r\n".encode() + nested(200))
+    assert [letter(raw).auto_reply for raw in beyond] == [False, False]
+    report = parts(*["\r\nx"] * 5001, kind="report; report-type=delivery-status")
+    assert letter(report).auto_reply is False
+    assert judged(report)[0][1] is False
+
+
+def test_046_a_mail_nested_beyond_the_limit_is_answered() -> None:
+    assert judged(nested(200)) == [("reject", True, [])]
 
 
 def test_046_a_mail_of_more_order_lines_than_a_sheet_may_have() -> None:
