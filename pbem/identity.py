@@ -103,6 +103,13 @@ def own_addresses(mailbox: str) -> tuple[str, str]:
     return mailbox, f"{local}+*@{host}"
 
 
+def is_mailbox(address: str, mailbox: str) -> bool:
+    """Tell whether an address is the mailbox, with or without a plus part."""
+    said, own = (folded(one).rpartition("@") for one in (address, mailbox))
+    whole = own[0].partition("+")[0]
+    return said[2] == own[2] and said[0].partition("+")[0] in (own[0], whole)
+
+
 def letter_number(message_id: str) -> int | None:
     """Return the number of the letter of ours that a Message-ID names; `None` where it's none."""
     found = _LETTER.search(message_id)

@@ -6,18 +6,44 @@ commands are carried out where it is taken in, in the mail's own savepoint; the 
 about seats call the same functions.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime, timedelta
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from pbem import identity, matches, schedule, store
+from pbem import commands, identity, matches, schedule, store, typography
+from pbem import game as games
+from pbem.game import Game
 from pbem.store import Absence, Address, Applicant, Match, Message, Seat, Sheet, Tenure
 
 MOST_JOINING = 20
 LONGEST_NAME = 40
-RESERVED = ("all", "gm", "anonymous", "nothing", "nobody")
+RESERVED = ("all", "gm", "anonymous", "nothing", "nobody", "orders", "end orders", "end press")
+
+# What holds a line or a list of names together can't stand in a name.
+_SIGNS = ',;"<>&+'
+
+
+def fault_of_name(name: str, others: Iterable[str], game: Game) -> str:
+    """Say why a seat can't have a name in a match of a game beside others; empty where it can."""
+    grammar = game.GRAMMAR | commands.PLAYER | commands.GAME_MASTER
+    if len(name) > LONGEST_NAME or not name.isprintable():
+        return f"a name has at most {LONGEST_NAME} plain characters"
+    if name.casefold() in RESERVED or name.upper() in grammar.verbs or grammar.read(name).orders:
+        return "that name means something else; choose another"
+    if any(sign in name for sign in _SIGNS) or not any(c.isalpha() for c in name.split()[0]):
+        return f"begin the name with a word that has a letter in it, and use none of {_SIGNS}"
+    for other in others:
+        if _alike(name) == _alike(other):
+            return (
+                f"two seats have that name, or one that reads like it ({other}); make them differ"
+            )
+    return ""
+
+
+def _alike(name: str) -> str:
+    return typography.key(typography.look_alike(name))
 
 
 def ready(session: Session, seat: Seat, is_ready: bool) -> str:
@@ -354,11 +380,12 @@ def _seat_applicant(session: Session, match: Match, applicant: Applicant, now: d
 
 def _free_name(match: Match, person: str) -> str:
     """Return a seat name made of a person's that no other seat of the match has."""
-    plain = "".join(c if c.isprintable() and c not in '<>";' else " " for c in person)
-    base = " ".join(plain.split())[: LONGEST_NAME - 3].strip() or "Player"
-    taken = {seat.name.casefold() for seat in match.seats} | set(RESERVED)
-    names = [base, *(f"{base} {number}" for number in range(2, len(taken) + 3))]
-    return next(name for name in names if name.casefold() not in taken)
+    plain = "".join(c if c.isprintable() and c not in _SIGNS else " " for c in person)
+    own = " ".join(plain.split())[: LONGEST_NAME - 3].strip()
+    taken, game = [seat.name for seat in match.seats], games.named(match.game)
+    numbers = ("", *(f" {number}" for number in range(2, len(taken) + 3)))
+    names = (base + number for base in (own, "Player") if base for number in numbers)
+    return next(name for name in names if not fault_of_name(name, taken, game))
 
 
 def _tell_others(session: Session, seat: Seat, now: datetime, sentence: str) -> None:

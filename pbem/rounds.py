@@ -230,7 +230,7 @@ def obey(engine: Engine, config: Config, name: str, text: str, now: datetime) ->
         match = store.match_named(session, name, lock=True)
         if match is None:
             raise Wrong(f"no match is called {name!r}")
-        done = gm.obey(session, match, text, now)
+        done = gm.obey(session, match, text, now, mailbox=config.mail.address)
         asked = match.run_now
     return Obeyed(done, run(engine, config, now, name) if asked else [])
 
@@ -261,7 +261,8 @@ def _obey_mail(
     letter = read(mail.raw, recipient=mail.recipient, size_limit=config.mail.size_limit)
     try:
         with session.begin_nested():
-            done = gm.obey(session, match, letter.text, now, by_mail=True)
+            mailbox = config.mail.address
+            done = gm.obey(session, match, letter.text, now, by_mail=True, mailbox=mailbox)
     except DBAPIError:
         raise
     # Whatever a mail does to our code, it is kept, and the next one is taken in.

@@ -79,9 +79,13 @@ def begin(session: Session, plan: Plan, now: datetime) -> Match:
     schedule.parse_zone(plan.zone)
     games.check_phases(game, schedule.parse_all(plan.schedules))
     seed = kept.pop("seed") or settings.new_seed()
+    named = [player.seat for player in plan.players]
+    for number, name in enumerate(named):
+        fault = players.fault_of_name(name, named[:number], game)
+        if fault:
+            raise ValueError(f"seat {name!r}: {fault}")
     # Whether the game can be played with so many seats is told now, not when the last has come.
-    seats = [player.seat for player in plan.players]
-    seats += [f"open seat {number + 1}" for number in range(plan.open_seats)]
+    seats = [*named, *(f"open seat {number + 1}" for number in range(plan.open_seats))]
     game.setup(seats, options, games.chance(seed, 0, "setup"))
     match = Match(
         name=plan.match,

@@ -60,7 +60,7 @@ def new(
         plan = turns.Plan(
             game=game,
             match=match,
-            players=_players(seat or ()),
+            players=_players(seat or (), config.mail.address),
             options=_options(game, option or ()),
             schedules=tuple(schedule or ()),
             zone=zone,
@@ -81,8 +81,8 @@ def new(
         cli.say(f"{match}: {game} for {', '.join(seats) or 'nobody yet'}; {told}")
 
 
-def _players(seats: list[str] | tuple[()]) -> "tuple[Player, ...]":
-    from pbem.players import LONGEST_NAME, RESERVED
+def _players(seats: list[str] | tuple[()], mailbox: str) -> "tuple[Player, ...]":
+    from pbem.identity import is_mailbox
     from pbem.turns import Player
 
     found: list[Player] = []
@@ -90,14 +90,10 @@ def _players(seats: list[str] | tuple[()]) -> "tuple[Player, ...]":
         parts = _SEAT.fullmatch(text)
         if not parts:
             raise Wrong(f'--seat {text!r}: write it as "Name <name@host>"')
-        name = " ".join(parts[1].split())
-        if len(name) > LONGEST_NAME or not name.isprintable():
-            raise Wrong(f"--seat {name!r}: a name has at most {LONGEST_NAME} plain characters")
-        if name.casefold() in RESERVED or name.startswith('"'):
-            raise Wrong(f"--seat {name!r}: that name means something else; choose another")
-        if any(name.casefold() == other.seat.casefold() for other in found):
-            raise Wrong(f"--seat {name!r}: two seats have that name; make them differ")
-        found.append(Player(name, tuple(re.findall(r"<([^<>]+)>", parts[2]))))
+        addresses = tuple(re.findall(r"<([^<>]+)>", parts[2]))
+        if any(is_mailbox(address, mailbox) for address in addresses):
+            raise Wrong(f"--seat {text!r}: that address is the program's own; name the player's")
+        found.append(Player(" ".join(parts[1].split()), addresses))
     return tuple(found)
 
 

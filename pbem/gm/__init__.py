@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from sqlalchemy.orm import Session
 
-from pbem import commands, matches, names, players, store, typography
+from pbem import commands, identity, matches, names, players, store, typography
 from pbem import game as games
 from pbem.game import Game
 from pbem.gm import clock, repairs
@@ -40,11 +40,18 @@ _END_HERE = Grammar((Rule("END", EndHere, "End the match", gm=True),))
 
 
 def obey(
-    session: Session, match: Match, text: str, now: datetime, *, by_mail: bool = False
+    session: Session,
+    match: Match,
+    text: str,
+    now: datetime,
+    *,
+    by_mail: bool = False,
+    mailbox: str = "",
 ) -> list[Done]:
     """Carry out the game master's lines one after the other; say what became of each.
 
     A line that can't be carried out is refused and leaves everything as it was; the others count.
+    No seat is given the `mailbox`, the program's own address.
     """
     game = games.named(match.game)
     grammar = game.GRAMMAR | commands.GAME_MASTER
@@ -66,7 +73,7 @@ def obey(
             order = line.order
             if isinstance(order, commands.Say):
                 order = replace(order, message=_verbatim(text, order.line, order.message))
-            done.append(_one(session, match, order, line.text, now))
+            done.append(_one(session, match, order, line.text, now, mailbox))
     return [*done, *_file(session, match, game, waiting, now, texts)]
 
 
@@ -77,7 +84,13 @@ def _verbatim(text: str, line: int, message: str) -> str:
     return message + marks if found and not any(c.isalnum() or c == ";" for c in marks) else message
 
 
-def _one(session: Session, match: Match, order: Order, text: str, now: datetime) -> Done:
+def _one(
+    session: Session, match: Match, order: Order, text: str, now: datetime, mailbox: str
+) -> Done:
+    given = order.address if isinstance(order, commands.Replace | commands.SetAddress) else ""
+    if mailbox and given and identity.is_mailbox(given, mailbox):
+        why = "that address is the program's own; name the player's"
+        return Done(order.line, text, why, refused=True)
     try:
         with session.begin_nested():
             return Done(order.line, text, _carry_out(session, match, order, now))

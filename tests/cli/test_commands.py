@@ -71,6 +71,18 @@ def test_a_mail_that_is_too_large_is_taken_by_its_head_and_answered(pbem, house:
             "two seats have",
         ),
         (("new", "hexem", "m", "--seat", "GM <a@example.org>"), "that name means something else"),
+        (("new", "hexem", "m", "--seat", "Ready <a@example.org>"), "'Ready': that name means"),
+        (("new", "hexem", "m", "--seat", "Muster <a@example.org>"), "'Muster': that name means"),
+        (("new", "hexem", "m", "--seat", "End Orders <a@example.org>"), "means something else"),
+        (("new", "hexem", "m", "--seat", "- <a@example.org>"), "begin the name with a word"),
+        (("new", "hexem", "m", "--seat", "12 <a@example.org>"), "begin the name with a word"),
+        (("new", "hexem", "m", "--seat", "Ann; Bob <a@example.org>"), "none of ,;"),
+        (
+            ("new", "hexem", "m", *SEATS, "--seat", "Аnn <c@example.org>"),
+            "or one that reads like it (Ann); make them differ",
+        ),
+        (("new", "hexem", "m", "--seat", "Cy <game@example.org>"), "the program's own"),
+        (("new", "hexem", "m", "--seat", "Cy <Game+x@Example.org>"), "the program's own"),
         (("new", "hexem", "m", *SEATS, "--zone", "Mars/Phobos"), "no time zone is called"),
         (
             ("new", "hexem", "m", *SEATS, "--schedule", "whenever"),

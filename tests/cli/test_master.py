@@ -144,6 +144,17 @@ def test_letters_that_a_broken_template_stops_are_stuck_and_tick_says_what_to_do
     assert "Nothing is stuck" in hexem1(*CLOCK, "status").out
 
 
+@pytest.mark.parametrize("order", ["REPLACE Bob WITH Cy {}", "ADDRESS Bob {}"])
+@pytest.mark.parametrize("address", ["game@example.org", "GAME+hexem1@example.org"])
+def test_no_seat_is_given_the_programs_own_address(
+    hexem1: Command, order: str, address: str
+) -> None:
+    done = hexem1(*CLOCK, "gm", "hexem1", order.format(address))
+    assert done.code == 1
+    assert "that address is the program's own" in done.err
+    assert hexem1(*CLOCK, "gm", "hexem1", order.format("cy@example.org")).code == 0
+
+
 def test_resume_proposes_and_with_yes_sets_new_deadlines(hexem1: Command) -> None:
     late = ("--clock", "2026-12-29T12:00:00+00:00")
     assert hexem1(*CLOCK, "resume").out == "nothing is overdue\n"

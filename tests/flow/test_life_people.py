@@ -304,3 +304,21 @@ def test_end_calls_an_open_match_off(engine: Engine) -> None:
     said(engine, "END", NOW)
     assert the_match(engine).status == "over"
     assert letters(engine, "notice", to="Ann")[-1].facts["about"] == "hexem1 does not begin"
+
+
+@pytest.mark.parametrize(
+    ("person", "seat"),
+    [
+        ("Ready", "Ready 2"),
+        ("12", "Player"),
+        ("Eve; <Bob>", "Eve Bob"),
+        # It looks like Ann, who is there.
+        ("\N{CYRILLIC CAPITAL LETTER A}nn", "\N{CYRILLIC CAPITAL LETTER A}nn 2"),
+    ],
+)
+def test_who_joins_has_a_seat_by_a_name_that_orders_can_say(
+    engine: Engine, person: str, seat: str
+) -> None:
+    begin(engine)
+    with opened(engine) as (_, row):
+        assert players._free_name(row, person) == seat
