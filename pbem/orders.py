@@ -264,7 +264,8 @@ class Grammar:
                     shape.rule.gm == gm and shape.fit(f"{verb} {rest}".strip()) is not None
                     for shape in self.verbs[verb]
                 ):
-                    return _refused(number, line, f"not understood; did you mean {verb} {rest}?")
+                    meant = f"{verb} {rest}".strip()
+                    return _refused(number, line, f"not understood; did you mean {meant}?")
         if self._lone and self._lone[0].fullmatch(line):
             for shape in self._lone[1]:
                 if shape.fit(f"{shape.rule.verb} {line}", True):

@@ -87,8 +87,12 @@ def look_alike(word: str) -> str:
 
 
 def odd_letters(line: str) -> str:
-    """Name the letters in a line that only look Latin, such as `С (CYRILLIC)`; empty if none."""
-    odd = dict.fromkeys(c for c in line if c.translate(_LOOK_ALIKES) != c)
+    """Name the letters in a line that only look Latin, such as `С (CYRILLIC)`; empty if none.
+
+    They stand alone, or among Latin ones: a word all of another script is somebody's name.
+    """
+    words = [w for w in line.split() if len(w) == 1 or any(c.isascii() and c.isalpha() for c in w)]
+    odd = dict.fromkeys(c for word in words for c in word if c.translate(_LOOK_ALIKES) != c)
     return ", ".join(f"{c} ({unicodedata.name(c).split()[0]})" for c in odd)
 
 

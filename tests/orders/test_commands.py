@@ -37,6 +37,7 @@ def one(text: str, *, gm: bool = False) -> Order:
         ),
         ("PRESS ANONYMOUS TO ALL\nx\nend press", commands.AnonymousPress("ALL", ("x",))),
         ("ADDRESS ann@example.org", commands.NewAddress("ann@example.org")),
+        ("ADDRESS <ann@example.org>", commands.NewAddress("ann@example.org")),
         ("LANGUAGE Deutsch", commands.Language("Deutsch")),
         ("RESIGN", commands.Resign()),
         ("JOIN Hexem1", commands.Join("hexem1")),
@@ -63,6 +64,11 @@ def test_a_players_general_orders(text: str, order: Order) -> None:
             "REPLACE Ann Lee WITH Bob Smith b@example.org",
             commands.Replace("Ann Lee", "Bob Smith", "b@example.org"),
         ),
+        (
+            "REPLACE Боб WITH Eve O'Hara <eve@example.org>",
+            commands.Replace("Боб", "Eve O'Hara", "eve@example.org"),
+        ),
+        ("ADDRESS Боб <b@example.org>", commands.SetAddress("Боб", "b@example.org")),
         ("DROP Ann", commands.Drop("Ann")),
         ("ADDRESS Ann a@example.org", commands.SetAddress("Ann", "a@example.org")),
         ("ORDERS FOR Ann\nMUSTER A1\nEND ORDERS", commands.OrdersFor("Ann", ("MUSTER A1",))),
@@ -74,6 +80,29 @@ def test_a_players_general_orders(text: str, order: Order) -> None:
 )
 def test_the_game_masters_orders(text: str, order: Order) -> None:
     assert one(text, gm=True) == order
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("DROP", ""),
+        ("EXTEND", ""),
+        # A name all of another script is no slip of the keyboard.
+        ("REPLACE Боб WITH Вова", ""),
+        ("REPLACE Bоб WITH Eve", "; not Latin, though they look so: о (CYRILLIC)"),
+        ("REPLACE С WITH Eve", "; not Latin, though they look so: С (CYRILLIC)"),
+    ],
+)
+def test_letters_that_only_look_latin_are_named_where_they_stand_alone_or_among_latin_ones(
+    line: str, hint: str
+) -> None:
+    (problem,) = commands.GAME_MASTER.read(line, gm=True).problems
+    assert problem.message.endswith(f">{hint}")
+
+
+def test_a_misspelt_verb_without_anything_behind_it_is_asked_back_as_it_would_be_written() -> None:
+    (problem,) = commands.PLAYER.read("READDY").problems
+    assert problem.message == "not understood; did you mean READY?"
 
 
 def test_a_players_line_is_no_game_masters_order() -> None:
