@@ -11,7 +11,7 @@ from sqlalchemy import insert
 from pbem import commands, identity, matches
 from pbem import game as games
 from pbem.game import Game, Json
-from pbem.intake import answers, receipts
+from pbem.intake import answers, gm_lines, receipts
 from pbem.intake.answers import Done
 from pbem.intake.lookup import Lookup
 from pbem.intake.opening import read
@@ -72,30 +72,38 @@ def _grammar(key: str) -> Grammar:
     return games.named(key).GRAMMAR | commands.PLAYER
 
 
-def said_in(lookup: Lookup, mail: Mail, letter: "Letter", match: Match) -> Said:
+def said_in(lookup: Lookup, mail: Mail, letter: "Letter", seat: Seat) -> Said:
     """Read a mail for orders; where its words hold none of the game's, look further in it.
 
     The HTML, a text file and the subject are looked into then (`mail.md`).
     """
-    said = _said(letter, match)
+    said = _said(lookup, letter, seat)
     if said.orders or said.reading.problems:
         return said
 
     def holds(text: str) -> bool:
-        return bool(_orders_in(text, match))
+        return bool(_orders_in(text, seat.match))
 
     again = read(lookup.config, mail.raw, takes=holds)
     if again.text == letter.text:
         return said
-    further = _said(again, match)
+    further = _said(lookup, again, seat)
     return further if further.orders else said
 
 
-def _said(letter: "Letter", match: Match) -> Said:
-    reading = _grammar(match.game).read(letter.text)
+def _said(lookup: Lookup, letter: "Letter", seat: Seat) -> Said:
+    grammar = _grammar(seat.match.game)
+    reading = grammar.read(letter.text)
+    own = gm_lines.without_blocks(letter.text, reading, seat)
+    if own != letter.text:
+        reading = grammar.read(own)
+    is_gm = identity.folded(letter.sender) == identity.folded(lookup.config.game_master.address)
+    hint = "; answer a letter to you as game master with it" if is_gm else ""
+    of_game = games.named(seat.match.game).GRAMMAR.verbs
+    reading = gm_lines.marked(reading, letter.text, seat, of_game, hint)
     orders = [order for order in reading.orders if type(order) not in _GENERAL]
     general = [order for order in reading.orders if type(order) in _GENERAL]
-    return Said(_grammar(match.game), letter, reading, orders, general)
+    return Said(grammar, letter, reading, orders, general)
 
 
 def _orders_in(text: str, match: Match) -> list[Order]:
@@ -105,7 +113,7 @@ def _orders_in(text: str, match: Match) -> list[Order]:
 
 def asked_in(lookup: Lookup, mail: Mail, letter: "Letter", seat: Seat) -> list[str]:
     """Return what a mail would change, line by line: its orders, and commands but questions."""
-    said = said_in(lookup, mail, letter, seat.match)
+    said = said_in(lookup, mail, letter, seat)
     write = said.grammar.write
     asked = [order for order in said.commands if not answers.is_harmless(order)]
     shown = [line for order in (*said.orders, *asked) for line in _whole(write(order), order)]
@@ -133,7 +141,7 @@ def take(lookup: Lookup, mail: Mail, letter: "Letter", seat: Seat) -> Taken:
     if turn is not None and receipts.is_replay(lookup, letter, seat, turn.ran):
         return Taken("ignored", "it repeats a mail of an earlier turn")
     _reach(letter, seat)
-    said = said_in(lookup, mail, letter, seat.match)
+    said = said_in(lookup, mail, letter, seat)
     if said.is_empty and _is_as_sent(letter):
         return Taken("ignored", "a program's letter as it was sent, with nothing written above it")
     if said.is_empty:

@@ -5,9 +5,10 @@ from sqlalchemy import Engine, select
 
 from pbem import intake, store
 from pbem.config import Config
-from pbem.store import Sheet
+from pbem.identity import folded
+from pbem.store import Address, Sheet
 from tests.conftest import NOW, Post, begin, idle, mail
-from tests.flow.rig import DEADLINE, HOUR, WEEK, letters, run, turn
+from tests.flow.rig import DEADLINE, HOUR, WEEK, letters, opened, run, seat_of, turn
 
 
 def sheets(engine: Engine) -> list[str]:
@@ -277,3 +278,85 @@ def test_a_message_whose_handling_fails_half_way_leaves_nothing_behind(
     with store.reading(engine) as session:
         assert not any(session.scalars(select(store.Seat.ready)))
         assert session.scalars(select(store.Message.status)).all() == ["filed", "shunted"]
+
+
+def problems(engine: Engine) -> list[str]:
+    """What the newest receipt says is wrong, line by line."""
+    lines = letters(engine, "receipt")[-1].facts["lines"]
+    return [f"{line['number']} {line['problem']}" for line in lines if line["problem"]]
+
+
+@pytest.mark.parametrize("heading", ["ORDERS FOR Bob", "Orders for bob:"])
+@pytest.mark.parametrize("closing", ["\nEND ORDERS", ""])
+def test_orders_for_another_seat_are_the_game_master_s_and_not_one_s_own(
+    match: str, engine: Engine, post: Post, heading: str, closing: str
+) -> None:
+    assert post(mail(f"{heading}\nBID y 1{closing}")).status == "answered"
+    assert sheets(engine) == []
+    assert problems(engine) == ["1 ORDERS FOR is the game master's order"]
+    post(mail(f"BID x 2\n{heading}\nBID y 1{closing}", number=2))
+    assert sheets(engine)[0].startswith("BID x 2")
+    assert "y 1" not in sheets(engine)[0]
+
+
+@pytest.mark.parametrize("heading", ["Orders for turn 1:", "ORDERS FOR Ann", "Orders for me"])
+def test_a_heading_over_one_s_own_orders_is_let_be(
+    match: str, engine: Engine, post: Post, heading: str
+) -> None:
+    assert post(mail(f"{heading}\nBID x 2")).status == "filed"
+    assert last_receipt(engine)["outcome"] == "accepted"
+
+
+@pytest.mark.parametrize(
+    ("line", "verb"),
+    [
+        ("UNDO", "UNDO"),
+        ("undo 2", "UNDO"),
+        ("DEADLINE 2026-12-08 20:00", "DEADLINE"),
+        ("EXTEND 2 days", "EXTEND"),
+        ("RUN NOW", "RUN"),
+        ("HOLD", "HOLD"),
+        ("SAY hello", "SAY"),
+        ("END hexem1", "END"),
+        ("ADDRESS Bob bob@example.com", "ADDRESS"),
+        ("REPLACE Bob WITH Cy cy@example.org", "REPLACE"),
+    ],
+)
+def test_a_game_master_s_line_in_a_player_s_mail_is_a_problem(
+    match: str, engine: Engine, post: Post, line: str, verb: str
+) -> None:
+    post(mail(f"BID x 2\n{line}"))
+    assert sheets(engine)[0].startswith("BID x 2")
+    assert problems(engine) == [f"2 {verb} is the game master's order"]
+
+
+@pytest.mark.parametrize(
+    "chat", ["Hold on a minute.", "Say hello to Gia!", "End of orders", "set sail"]
+)
+def test_everyday_words_are_no_orders_of_the_game_master(
+    match: str, engine: Engine, post: Post, chat: str
+) -> None:
+    post(mail(f"BID x 2\n{chat}"))
+    assert last_receipt(engine)["outcome"] == "accepted"
+
+
+def test_what_press_quotes_is_no_order_of_the_game_master(
+    match: str, engine: Engine, post: Post
+) -> None:
+    post(mail("PRESS TO Bob\nORDERS FOR Bob\nUNDO\nEND PRESS\nBID x 2"))
+    assert sheets(engine) == ["BID x 2"]
+    assert last_receipt(engine)["outcome"] == "accepted"
+    assert letters(engine, "press")[0].facts["press"][0]["text"] == "ORDERS FOR Bob\nUNDO"
+
+
+def test_a_game_master_who_plays_is_told_which_letter_to_answer(
+    match: str, engine: Engine, house: Config, post: Post
+) -> None:
+    with opened(engine) as (session, row):
+        sender = house.game_master.address
+        seat_of(row, "Ann").addresses.append(Address(address=sender, folded=folded(sender)))
+        session.flush()
+    post(mail("UNDO", sender=house.game_master.address))
+    assert problems(engine) == [
+        "1 UNDO is the game master's order; answer a letter to you as game master with it"
+    ]
