@@ -24,6 +24,9 @@ MOST_OF_MATCH = 100
 # Answers in a day to mails of a seat that hold nothing: a program that answers ours sends no other.
 MOST_EMPTY = 2
 
+# Characters of a line, or a subject, that a letter repeats to its writer.
+LONGEST_SHOWN = 200
+
 _ENOUGH = "No more receipts today"
 
 _INSERT = insert(Letter)
@@ -75,10 +78,15 @@ def ask(lookup: Lookup, mail: Mail, letter: "Read", seat: Seat, sheet: Sequence[
         _queue(lookup, "confirm", facts, seat, mail)
 
 
+def shortened(line: str, longest: int = LONGEST_SHOWN) -> str:
+    """Return a line that a letter repeats to its writer, which may be a long one."""
+    return line if len(line) <= longest else f"{line[: longest - 1].rstrip()}…"
+
+
 def answers(mail: Mail, letter: "Read") -> Json:
     """Return which mail a letter answers, as its reader may look for it."""
     return {
-        "subject": letter.subject,
+        "subject": shortened(letter.subject),
         "date": letter.date,
         "message_id": letter.message_id,
         "received": mail.received.isoformat(),

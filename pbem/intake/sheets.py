@@ -29,9 +29,8 @@ _GENERAL = frozenset(rule.make for rule in commands.PLAYER.rules)
 _TAGS = re.compile(r"\[[^\[\]]{0,80}\]")
 _QUOTE_MARKS = re.compile(r"^[>| ]+", re.MULTILINE)
 
-# Lines of press, and characters of a line, that a letter repeats to its writer.
+# Lines of press that a letter repeats to its writer.
 MOST_SHOWN = 40
-LONGEST_SHOWN = 200
 
 _INSERT_SHEET = insert(Sheet)
 _INSERT_ENTRY = insert(Entry)
@@ -123,10 +122,10 @@ def asked_in(lookup: Lookup, mail: Mail, letter: "Letter", seat: Seat) -> list[s
 def _whole(first: str, order: Order) -> list[str]:
     """Return an order as written, with its block of lines, shortened where that is long."""
     if not isinstance(order, commands.Press | commands.AnonymousPress):
-        return [first]
-    body = [shortened(line) for line in "\n".join(order.body).strip().split("\n")]
+        return [receipts.shortened(first)]
+    body = [receipts.shortened(line) for line in "\n".join(order.body).strip().split("\n")]
     more = [f"… ({len(body) - MOST_SHOWN} more lines)"] if len(body) > MOST_SHOWN else []
-    return [first, *body[:MOST_SHOWN], *more, "END PRESS"]
+    return [receipts.shortened(first), *body[:MOST_SHOWN], *more, "END PRESS"]
 
 
 def is_for_gm(text: str, match: Match) -> bool:
@@ -169,11 +168,6 @@ def take(lookup: Lookup, mail: Mail, letter: "Letter", seat: Seat) -> Taken:
     ):
         return Taken("filed")
     return Taken("answered", "" if done else "no lawful order in it")
-
-
-def shortened(line: str) -> str:
-    """Return a line that a letter repeats to its writer, which may be a long one."""
-    return line if len(line) <= LONGEST_SHOWN else f"{line[: LONGEST_SHOWN - 1].rstrip()}…"
 
 
 def _is_as_sent(letter: "Letter") -> bool:
@@ -345,13 +339,13 @@ def _echo(said: Said, filing: Filing, done: Sequence[Done]) -> list[Json]:
         # A token is not repeated in a letter.
         if (line.order or line.problem) and not isinstance(line.order, commands.Password):
             earlier = f"{texts[line.number]}; " if line.number in texts else ""
-            texts[line.number] = earlier + shortened(line.text)
+            texts[line.number] = earlier + receipts.shortened(line.text)
     return [
         {
             "number": number,
             "text": text,
-            "understood": "; ".join(understood.get(number, ())) or None,
-            "problem": "; ".join(wrong.get(number, ())) or None,
+            "understood": receipts.shortened("; ".join(understood.get(number, ()))) or None,
+            "problem": receipts.shortened("; ".join(wrong.get(number, ())), 500) or None,
         }
         for number, text in sorted(texts.items())
     ]

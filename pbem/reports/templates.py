@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from importlib.metadata import entry_points
 from importlib.util import find_spec
@@ -59,7 +59,9 @@ def environment(folder: Path | None, game: str | None, markup: bool) -> "Environ
         finalize=printable,
     )
     # What is escaped already is never escaped twice.
-    made.filters.update(wrap=wrap, plural=plural, listed=listed, said=said, forceescape=escape)
+    made.filters.update(
+        wrap=wrap, fit=fit, plural=plural, listed=listed, said=said, forceescape=escape
+    )
     return made
 
 
@@ -110,7 +112,7 @@ class Ours(str):
 
 
 def wrap(text: str, width: int = 72, indent: str = "") -> str:
-    """Fill each line of a text to `width` columns; no word is broken.
+    """Fill each line of a text to `width` columns; a word is broken only where it is wider.
 
     The first line begins with `indent`, the others with blanks of its width (`"- "` makes an
     item of a list). Letters that terminals show two columns wide count as two.
@@ -120,7 +122,12 @@ def wrap(text: str, width: int = 72, indent: str = "") -> str:
     for line in _plain(text).split("\n"):
         row, used = first, columns(first)
         empty = True
-        for word in line.split():
+        words = [
+            piece
+            for word in line.split()
+            for piece in _broken(word, max(width - columns(later), 1))
+        ]
+        for word in words:
             room = columns(word)
             if not empty and used + 1 + room > width:
                 out.append(row)
@@ -130,6 +137,35 @@ def wrap(text: str, width: int = 72, indent: str = "") -> str:
         out.append(row.rstrip())
         first = later
     return "\n".join(out)
+
+
+def fit(text: str, width: int = 72) -> str:
+    """Fill only those lines of a text that are wider than `width` columns; the others stay."""
+    lines = _plain(text).split("\n")
+    return "\n".join(line if columns(line) <= width else _hung(line, width) for line in lines)
+
+
+def _hung(line: str, width: int) -> str:
+    """Fill a line; what goes over stands four blanks to the right of its beginning."""
+    indent = " " * min(len(line) - len(line.lstrip(" ")), width // 2)
+    first, *rest = wrap(line, width, indent).split("\n")
+    hung = wrap(" ".join(one.strip() for one in rest), width, f"{indent}    ")
+    return f"{first}\n{hung}" if rest else first
+
+
+def _broken(word: str, width: int) -> Iterator[str]:
+    """Part a word that is wider than `width` columns, as text without blanks may be."""
+    if len(word) * 2 <= width or columns(word) <= width:
+        yield word
+        return
+    row, used = "", 0
+    for c in word:
+        room = columns(c)
+        if row and used + room > width:
+            yield row
+            row, used = "", 0
+        row, used = row + c, used + room
+    yield row
 
 
 def columns(text: str) -> int:

@@ -360,3 +360,12 @@ def test_a_game_master_who_plays_is_told_which_letter_to_answer(
     assert problems(engine) == [
         "1 UNDO is the game master's order; answer a letter to you as game master with it"
     ]
+
+
+def test_what_a_receipt_repeats_is_shortened(match: str, engine: Engine, post: Post) -> None:
+    post(mail(f"BID {'x' * 3000} 2", subject=f"[hexem1] {'y' * 3000}"))
+    receipt = last_receipt(engine)
+    (line,) = letters(engine, "receipt")[-1].facts["lines"]
+    assert line["text"] == f"BID {'x' * 195}…"
+    assert len(line["problem"]) <= 500
+    assert len(str(receipt["answers"])) < 1000

@@ -119,10 +119,10 @@ def test_text_templates_that_html_includes_or_imports_are_escaped_once(
     assert "\n<s>A & B</s> & co\n" in letter.text
 
 
-def test_wrap_fills_lines_and_breaks_no_word() -> None:
+def test_wrap_fills_lines_and_breaks_only_words_wider_than_the_text() -> None:
     assert wrap("one two three", 9) == "one two\nthree"
     assert wrap("one two three", 9, "- ") == "- one two\n  three"
-    assert wrap("x" * 80 + " y", 72) == "x" * 80 + "\ny"
+    assert wrap("a " + "x" * 80 + " y", 72) == "a\n" + "x" * 72 + "\n" + "x" * 8 + " y"
     assert wrap("a\n\nb", 72, "  ") == "  a\n\n  b"
     assert wrap("山田太郎 山田太郎", 12) == "山田太郎\n山田太郎"
     assert wrap("") == ""

@@ -17,7 +17,7 @@ from pbem.game import Event
 from pbem.marker import FORM_BEGIN, FORM_END, MARKER
 from pbem.reports import rules, words
 from pbem.reports.letters import LONGEST_SUBJECT
-from pbem.reports.templates import columns, printable
+from pbem.reports.templates import columns, fit, printable, wrap
 
 KINDS = ["welcome", "report", "over", "receipt", "confirm", "deadline", "reminder", "notice"]
 KINDS += ["join", "address", "press"]
@@ -44,6 +44,29 @@ def test_text_begins_with_the_marker_and_keeps_to_72_columns(kind: str, facts: F
     assert lines[0] == MARKER
     assert max(map(columns, lines)) <= 72
     assert not any(line != line.rstrip() for line in lines)
+
+
+@EVERY_KIND
+def test_text_without_blanks_keeps_to_72_columns_too(kind: str, facts: Facts) -> None:
+    long, wide = "x" * 500, "漢字" * 120
+    facts["person"] = facts["sender"] = facts["about"] = long
+    facts["notes"] = facts["sheet"] = facts["sentences"] = facts["remedies"] = [long, wide]
+    facts["press"] = [{"by": long, "to": wide, "text": f"{wide}\n{long}"}]
+    facts["lines"] = [{"number": 1, "text": long, "understood": wide, "problem": long}]
+    facts["answers"] = dict.fromkeys(facts["answers"], long)
+    facts["sections"] = [{"title": long, "text": f"  a   b\n{wide}\n{'word ' * 40}"}]
+    lines = words(kind, facts).text.split("\n")
+    assert max(map(columns, lines)) <= 72
+
+
+def test_wide_lines_of_an_answer_are_filled_and_the_others_stay() -> None:
+    text = "a   b\n  " + "word " * 20
+    assert fit(text).split("\n") == [
+        "a   b",
+        f"  {'word ' * 14}".rstrip(),
+        f"      {'word ' * 6}".rstrip(),
+    ]
+    assert "".join(wrap("漢" * 50).split("\n")) == "漢" * 50
 
 
 @EVERY_KIND
