@@ -67,7 +67,8 @@ def examine(path: Path, now: datetime) -> Iterator[Check]:
             yield from _post_office(session, now)
             yield from _matches(session, now)
     except (Wrong, Away) as error:
-        yield _fault("database", str(error), "mend `database` in the config, or `pbem init`")
+        why, _, remedy = str(error).rpartition("; ")
+        yield _fault("database", why or str(error), remedy if why else store.remedy(remedy))
     except DBAPIError as error:
         remedy = "restore it from a backup: `pbem restore FILE`"
         yield _fault("database", f"it can't be read: {error.orig}", remedy)
@@ -251,7 +252,7 @@ def _writable(engine: Engine) -> Check:
             connection.execute(text("INSERT INTO marks (name, value) VALUES ('doctor', '{}')"))
             connection.rollback()
     except DBAPIError as error:
-        remedy = "give the program the right to write there; end what locks it; look for room"
+        remedy = store.remedy(str(error.orig))
         return _fault("database", f"it can't be written: {error.orig}", remedy)
     if engine.dialect.name == "sqlite":
         with engine.connect() as connection:

@@ -38,10 +38,19 @@ class Desk:
         return self.clock or datetime.now(UTC).replace(microsecond=0)
 
     def config(self) -> "Config":
-        """Read the config file; raise `ConfigFault`."""
+        """Read the config file; raise `Wrong` where it, or one of its post tables, is broken."""
         from pbem import config
+        from pbem.post import settings
 
-        return config.load(self.path)
+        read = config.load(self.path)
+        try:
+            for number, table in enumerate(read.sources, 1):
+                settings.read_source(table, f"source {number}", read.folder)
+            if read.sender:
+                settings.read_sender(read.sender, "sender", read.folder)
+        except ValueError as error:
+            raise Wrong(f"{self.path}: {error}") from None
+        return read
 
     def engine(self, config: "Config") -> "Engine":
         """Open the database, of this version; raise `StoreFault` or `StoreAway`."""

@@ -5,6 +5,8 @@ import ssl
 
 from pbem.post import Unreachable, plain
 
+_REMEDY = "is it up, and are host and port right?"
+
 
 def verified() -> ssl.SSLContext:
     """Return a context that checks the server's certificate and name.
@@ -23,9 +25,9 @@ def unreachable(name: str, error: Exception) -> Unreachable:
         why = plain(error.reason or str(error))
         return Unreachable(f"{name}: no TLS connection: {why}; is port and tls right?")
     if isinstance(error, socket.gaierror):
-        return Unreachable(f"{name}: no such host is found: {error.strerror}")
+        return Unreachable(f"{name}: no such host is found: {error.strerror}; mend host")
     if isinstance(error, TimeoutError):
-        return Unreachable(f"{name}: it doesn't answer")
+        return Unreachable(f"{name}: it doesn't answer; {_REMEDY}")
     if isinstance(error, OSError) and error.strerror:
-        return Unreachable(f"{name}: {error.strerror}")
+        return Unreachable(f"{name}: {error.strerror}; {_REMEDY}")
     return Unreachable(f"{name}: {plain(str(error)) or type(error).__name__}")

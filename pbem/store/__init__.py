@@ -13,6 +13,7 @@ from pbem.store.database import (
     migrations_folder,
     open,
     reading,
+    remedy,
     stored_version,
     writing,
 )
@@ -79,6 +80,7 @@ __all__ = [
     "queue_apart",
     "reading",
     "record",
+    "remedy",
     "remember",
     "standing_sheets",
     "stored_version",

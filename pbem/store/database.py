@@ -100,7 +100,7 @@ def stored_version(engine: Engine) -> str | None:
 
     Raise `StoreFault` for one that this program does not know.
     """
-    with away(), engine.connect().execution_options(reading=True) as connection:
+    with away(engine), engine.connect().execution_options(reading=True) as connection:
         if not inspect(connection).has_table("alembic_version"):
             return None
         version: str | None = connection.execute(
@@ -123,7 +123,7 @@ def migrate(engine: Engine) -> None:
 
     settings = Config()
     settings.set_main_option("script_location", str(migrations_folder()).replace("%", "%%"))
-    with away(), engine.begin() as connection:
+    with away(engine), engine.begin() as connection:
         settings.attributes["connection"] = connection
         command.upgrade(settings, "head")
 
@@ -135,23 +135,43 @@ def migrations_folder() -> Path:
     return inside if inside.exists() else here.parent / "migrations"
 
 
+# What helps, by what a database says of itself; the last where it says nothing of these.
+_REMEDIES = (
+    ("locked", "try again later, or end what locks it"),
+    ("full", "make room on its disk"),
+    ("unable to open", "let the user who runs pbem write it and its folder (chown)"),
+    ("readonly", "let the user who runs pbem write it and its folder (chown)"),
+    ("not a database", "mend `database` in the config, or move that file away and `pbem restore`"),
+    ("malformed", "move that file away and `pbem restore` a backup"),
+    ("", "look whether it is up, and `database` in the config is right"),
+)
+
+
+def remedy(said: str) -> str:
+    """Return what helps against what a database says of itself."""
+    return next(helps for words, helps in _REMEDIES if words in said)
+
+
 @contextmanager
-def away() -> Iterator[None]:
+def away(engine: Engine) -> Iterator[None]:
     """Turn a database that is locked or can't be reached into `StoreAway`."""
+    shown = engine.url.render_as_string(hide_password=True)
     try:
         yield
     except OperationalError as error:
-        raise StoreAway(f"the database can't be used now: {error.orig}") from error
+        said = str(error.orig)
+        raise StoreAway(f"{shown}: it can't be used now: {said}; {remedy(said)}") from error
     except DBAPIError as error:
+        said = str(error.orig)
         if error.connection_invalidated:
-            raise StoreAway(f"the database went away: {error.orig}") from error
-        raise StoreFault(f"the database can't be used: {error.orig}") from error
+            raise StoreAway(f"{shown}: it went away: {said}; {remedy('')}") from error
+        raise StoreFault(f"{shown}: it can't be used: {said}; {remedy(said)}") from error
 
 
 @contextmanager
 def writing(engine: Engine) -> Iterator[Session]:
     """Open a transaction that writes: committed at the end, or rolled back by any exception."""
-    with away(), Session(engine, expire_on_commit=False) as session, session.begin():
+    with away(engine), Session(engine, expire_on_commit=False) as session, session.begin():
         yield session
 
 
@@ -159,7 +179,7 @@ def writing(engine: Engine) -> Iterator[Session]:
 def reading(engine: Engine) -> Iterator[Session]:
     """Open a transaction that only reads, and takes no lock that would stop a writer."""
     with (
-        away(),
+        away(engine),
         Session(engine.execution_options(reading=True), expire_on_commit=False) as session,
     ):
         yield session
@@ -184,7 +204,7 @@ def alone(engine: Engine, work: str) -> Iterator[bool]:
                 return
             yield True
     else:
-        with away(), engine.connect() as connection:
+        with away(engine), engine.connect() as connection:
             number = zlib.crc32(f"pbem {work}".encode())
             got = bool(connection.scalar(text(f"SELECT pg_try_advisory_lock({number})")))
             try:

@@ -122,6 +122,24 @@ def test_wrong_usage_is_one_line_that_names_fault_and_remedy_and_exits_2(  # typ
     assert message in answer.err
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('kind = "maildir"\npath = "mail/in"', 'kind = "pop3"', "source 1: kind is 'pop3'; write"),
+        ('path = "mail/out"', 'pth = "mail/out"', "sender: no key 'pth'"),
+    ],
+)
+def test_every_command_refuses_a_table_of_the_post_that_is_wrong(  # type: ignore[no-untyped-def]
+    pbem, house: Config, old: str, new: str, message: str
+) -> None:
+    (house.folder / "pbem.toml").write_text(config.TEXT.replace(old, new))
+    for command, code in (("status", 2), ("tick", 2), ("receive", 75)):
+        answer = pbem(command, stdin=mail("BID y 1"))
+        assert answer.code == code
+        assert f"pbem.toml: {message}" in answer.err
+        assert answer.err.count("\n") == 1
+
+
 @pytest.mark.parametrize("fault", ["config", "database", "newer", "locked"])
 def test_receive_says_75_whatever_the_reason(pbem, house: Config, fault: str) -> None:  # type: ignore[no-untyped-def]
     import sqlite3

@@ -116,7 +116,7 @@ CONFIGS = [
         "mend",
     ),
     ("sqlite:///pbem.sqlite", "sqlite:///gone.sqlite", "database", "no database there", "init"),
-    ("sqlite:///pbem.sqlite", "nonsense", "database", "database:", "mend `database`"),
+    ("sqlite:///pbem.sqlite", "nonsense", "database", "database:", "write sqlite:///FILE"),
     ("sqlite:///pbem.sqlite", "sqlite:///pbem.toml", "database", "not a database", "mend"),
 ]
 
@@ -200,7 +200,7 @@ def test_a_server_that_hangs_up_or_is_not_there_is_found(
 
 def test_a_newer_database_is_found_and_not_touched(well: Config) -> None:
     _change(well, "UPDATE alembic_version SET version_num = '9999'")
-    _one(well, "database", "version 9999 is newer", "mend `database`")
+    _one(well, "database", "version 9999 is newer", "install a newer pbem")
 
 
 def test_a_database_without_tables_is_found(well: Config) -> None:

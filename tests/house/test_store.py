@@ -2,12 +2,13 @@
 
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
-from sqlalchemy import text
+from sqlalchemy import event, text
 
 from pbem import store
 from pbem.store import Mark, StoreAway, StoreFault
@@ -138,3 +139,24 @@ def test_a_fault_in_the_work_that_is_done_alone_is_not_laid_to_the_lock(tmp_path
         store.alone(store.open(_url(tmp_path)), "send"),
     ):
         (tmp_path / "missing").read_text()
+
+
+def _filled(connection: Any, _record: Any) -> None:
+    connection.execute("PRAGMA max_page_count = 1")
+
+
+def test_a_full_disk_is_named_with_the_file_and_the_remedy(tmp_path: Path) -> None:
+    store.create(_url(tmp_path))
+    engine = store.connect(_url(tmp_path))
+    event.listen(engine, "connect", _filled)
+    with (
+        pytest.raises(StoreAway, match=r"pbem.sqlite: .* is full; make room on its disk"),
+        store.writing(engine) as session,
+    ):
+        store.remember(session, "much", {"it": "x" * 1_000_000})
+
+
+def test_a_file_that_is_no_database_is_named_with_the_remedy(tmp_path: Path) -> None:
+    (tmp_path / "pbem.sqlite").write_bytes(b"no database" * 1000)
+    with pytest.raises(StoreFault, match=r"pbem.sqlite: .* not a database; mend `database`"):
+        store.open(_url(tmp_path))

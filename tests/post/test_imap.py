@@ -526,7 +526,10 @@ def test_a_server_that_does_not_greet_is_unreachable(greeting: bytes) -> None:
 def test_nobody_at_the_port_is_unreachable() -> None:
     with scripted() as port:
         pass
-    with mailbox(port) as source, pytest.raises(Unreachable, match="Connection refused") as lost:
+    with (
+        mailbox(port) as source,
+        pytest.raises(Unreachable, match="refused; is it up, and") as lost,
+    ):
         list(source.fetch())
     assert not lost.value.lasting
 
