@@ -22,7 +22,8 @@ _SHOWS_A_TURN = ("report", "over", "reminder")
 def undo(session: Session, match: Match, count: int, now: datetime) -> str:
     """Go back to before the last turns (UNDO); the orders sent for them stand again."""
     if match.status == "open" or not 1 <= count <= match.turn:
-        raise ValueError(f"{match.name} has run {match.turn} turns; {count} can't be taken back")
+        run = "1 turn" if match.turn == 1 else f"{match.turn} turns"
+        raise ValueError(f"{match.name} has run {run}; {count} can't be taken back")
     back = match.turn - count
     gone = select(Turn).where(Turn.match_id == match.id, Turn.live.is_(True), Turn.number > back)
     for turn in session.scalars(gone):
@@ -46,10 +47,10 @@ def undo(session: Session, match: Match, count: int, now: datetime) -> str:
     # Nothing is run by itself, though all orders are there: the game master may want to mend one.
     matches.begin_phase(session, match, now, phase.deciding)
     store.record(session, match, now, "gm", "undone", turns=count, back_to=back)
-    what = "the last turn" if count == 1 else f"the last {count} turns"
+    what, it = ("the last turn", "it") if count == 1 else (f"the last {count} turns", "them")
     why = (
         f"The game master took back {what}: the match stands as it stood after turn {back}. "
-        "The orders sent for them stand again; a new sheet replaces yours."
+        f"The orders sent for {it} stand again; a new sheet replaces yours."
     )
     matches.tell(session, match, "deadline", {"why": why}, now, turn=back)
     deadline = matches.shown(match, match.deadline)

@@ -167,7 +167,10 @@ def test_undo_all_are_told_and_reports_not_yet_sent_are_dropped(engine: Engine) 
     assert {one.status for one in letters(engine, "report")} == {"dropped"}
     whys = [one.facts["why"] for one in letters(engine, "deadline")]
     assert len(whys) == 2
-    assert whys[0].startswith("The game master took back the last turn: the match stands as it")
+    assert whys[0] == (
+        "The game master took back the last turn: the match stands as it stood after turn 0. "
+        "The orders sent for it stand again; a new sheet replaces yours."
+    )
     assert history(engine, "undone")[0].facts == {"turns": 1, "back_to": 0}
 
 
@@ -200,7 +203,7 @@ def test_undo_more_turns_than_were_run_is_refused(engine: Engine) -> None:
     begin(engine)
     idle(engine)
     run(engine, AFTER)
-    assert "hexem1 has run 1 turns; 2 can't be taken back" in refused(engine, "UNDO 2", AFTER)
+    assert "hexem1 has run 1 turn; 2 can't be taken back" in refused(engine, "UNDO 2", AFTER)
     assert "0 can't be taken back" in refused(engine, "UNDO 0", AFTER)
     assert the_match(engine).turn == 1
 
