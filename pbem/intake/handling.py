@@ -54,11 +54,9 @@ def handle(lookup: Lookup, mail: Mail, letter: "Letter") -> Handled:
     if seat is None:
         return _from_stranger(lookup, letter, found.why)
     if letter.kind == "refused":
-        receipts.refuse(lookup, mail, letter, seat, letter.why)
-        return Handled(Taken("refused", letter.why), seat.match, seat)
+        return Handled(receipts.refuse(lookup, mail, letter, seat, letter.why), seat.match, seat)
     if found.verdict in ("which", "unproven"):
-        receipts.refuse(lookup, mail, letter, seat, found.why)
-        return Handled(Taken("answered", found.why), seat.match, seat)
+        return Handled(receipts.refuse(lookup, mail, letter, seat, found.why), seat.match, seat)
     if found.verdict == "ask":
         return _hold(lookup, mail, letter, found, seat)
     held = _confirmed(lookup, letter, seat)

@@ -11,7 +11,7 @@ from sqlalchemy import insert, select
 from pbem import identity, store
 from pbem.game import Json
 from pbem.intake.lookup import Lookup
-from pbem.intake.values import Mail
+from pbem.intake.values import Mail, Taken
 from pbem.store import Letter, Seat
 
 if TYPE_CHECKING:
@@ -26,6 +26,9 @@ MOST_EMPTY = 2
 
 # Characters of a line, or a subject, that a letter repeats to its writer.
 LONGEST_SHOWN = 200
+
+# What is said of a mail that a letter would have answered.
+SILENT = "it is not answered: no more letters go there for now"
 
 _ENOUGH = "No more receipts today"
 
@@ -47,21 +50,33 @@ def plain(why: str) -> Json:
 
 def answer(
     lookup: Lookup, mail: Mail, letter: "Read", seat: Seat, receipt: Mapping[str, Any]
-) -> None:
-    """Queue a receipt to a seat's registered address, where the mail wants one.
+) -> bool:
+    """Queue a receipt to a seat's registered address, where the mail wants one; tell whether.
 
     After `MOST_RECEIPTS` in a day its player is told so once, and then nothing more.
     """
-    if letter.auto_reply and _has_room(lookup, seat):
-        facts = {**receipt, "number": mail.id, "answers": answers(mail, letter)}
-        facts["words"] = words_of(letter)
-        _queue(lookup, "receipt", facts, seat, mail)
+    if not letter.auto_reply or not _has_room(lookup, seat):
+        return False
+    facts = {**receipt, "number": mail.id, "answers": answers(mail, letter)}
+    facts["words"] = words_of(letter)
+    _queue(lookup, "receipt", facts, seat, mail)
+    return True
 
 
-def refuse(lookup: Lookup, mail: Mail, letter: "Read", seat: Seat, why: str) -> None:
-    """Answer a mail of which nothing was taken by a sentence, unless that goes in a circle."""
-    if letter.auto_reply and not is_circle(lookup, letter, seat):
-        answer(lookup, mail, letter, seat, {**plain(why), "empty": True})
+def refuse(lookup: Lookup, mail: Mail, letter: "Read", seat: Seat, why: str) -> Taken:
+    """Answer a mail of which nothing was taken by a sentence, unless that goes in a circle.
+
+    What became of the mail says whether it was answered.
+    """
+    unanswered = ""
+    if not letter.auto_reply:
+        unanswered = "; it wants no answer"
+    elif is_circle(lookup, letter, seat):
+        unanswered = "; it is not answered: as much was said within a day"
+    elif not answer(lookup, mail, letter, seat, {**plain(why), "empty": True}):
+        unanswered = f"; {SILENT}"
+    status = "ignored" if unanswered else "answered"
+    return Taken("refused" if letter.kind == "refused" else status, f"{why}{unanswered}")
 
 
 def ask(lookup: Lookup, mail: Mail, letter: "Read", seat: Seat, sheet: Sequence[str]) -> None:

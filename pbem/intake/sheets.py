@@ -147,8 +147,7 @@ def take(lookup: Lookup, mail: Mail, letter: "Letter", seat: Seat) -> Taken:
         return _answer_empty(lookup, mail, said.letter, seat)
     if sum(1 for line in said.reading.lines if line.order or line.problem) > MOST_LINES:
         why = f"a sheet has at most {MOST_LINES} order lines; nothing of it was taken"
-        receipts.refuse(lookup, mail, letter, seat, why)
-        return Taken("refused", why)
+        return receipts.refuse(lookup, mail, letter, seat, why)._replace(status="refused")
     asking = answers.Asking(lookup, mail, said.letter, seat)
     # Withdrawn is what came before this mail; all else is heard once its sheet is filed.
     done = [answers.do(asking, order) for order in said.commands if _is_cancel(order)]
@@ -160,14 +159,19 @@ def take(lookup: Lookup, mail: Mail, letter: "Letter", seat: Seat) -> Taken:
             done.append(Done(order, problem="there are orders in the same mail; these count"))
         elif not _is_cancel(order):
             done.append(answers.do(asking, order))
-    _answer(lookup, mail, said, seat, filing, done)
+    is_answered = _answer(lookup, mail, said, seat, filing, done)
     if filing.came is not None and filing.came.verdict != "in time":
         return Taken("late", filing.came.why)
     if filing.is_filed or any(
         isinstance(one.order, commands.NoOrders) and one.said for one in done
     ):
         return Taken("filed")
-    return Taken("answered", "" if done else "no lawful order in it")
+    why = "" if done else "no lawful order in it"
+    if is_answered:
+        return Taken("answered", why)
+    # What it asked for was done all the same.
+    changed = any(one.said for one in done)
+    return Taken("answered" if changed else "ignored", receipts.SILENT)
 
 
 def _is_as_sent(letter: "Letter") -> bool:
@@ -280,11 +284,11 @@ def _answer(
     seat: Seat,
     filing: Filing,
     done: Sequence[Done],
-) -> None:
-    """Queue the receipt of a mail that holds orders or commands."""
+) -> bool:
+    """Queue the receipt of a mail that holds orders or commands; tell whether he is answered."""
     if any(isinstance(one.order, commands.Resign) and one.said for one in done):
         # He has left, and was told so.
-        return
+        return True
     grammar = games.named(seat.match.game).GRAMMAR
     came = filing.came
     late = came is not None and came.verdict != "in time"
@@ -305,7 +309,7 @@ def _answer(
     asked = list(dict.fromkeys(one.asked for one in done if one.asked))
     if asked:
         receipt["asked"] = asked
-    receipts.answer(lookup, mail, said.letter, seat, receipt)
+    return receipts.answer(lookup, mail, said.letter, seat, receipt)
 
 
 def _of_subject(said: Said, match: Match) -> list[str]:
@@ -365,5 +369,4 @@ def _answer_empty(lookup: Lookup, mail: Mail, letter: "Letter", seat: Seat) -> T
         why = "your own words hold no order; what they quote is not taken for orders"
     else:
         why = letter.why or "your mail holds no order"
-    receipts.refuse(lookup, mail, letter, seat, why)
-    return Taken("answered", why)
+    return receipts.refuse(lookup, mail, letter, seat, why)

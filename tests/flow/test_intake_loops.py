@@ -334,3 +334,21 @@ def test_a_report_is_sent_again_so_often_in_a_day_and_no_more(
     assert "tomorrow" in letters(engine, "receipt")[-1].facts["lines"][0]["problem"]
     post(mail("REPORT", number=99), AT + DAY + HOUR)
     assert len(letters(engine, "welcome", to="Ann")) == 2 + answers.MOST_REPORTS
+
+
+def test_the_status_says_whether_a_mail_without_an_order_was_answered(
+    match: str, engine: Engine, post: Post
+) -> None:
+    words = ("hello Gia", "Thank you!", "hello Gia", "And you?")
+    taken = [post(mail(one, number=number)) for number, one in enumerate(words)]
+    assert [one.status for one in taken] == ["answered", "answered", "ignored", "ignored"]
+    assert "not answered" in taken[2].why
+    assert len(letters(engine, "receipt")) == receipts.MOST_EMPTY
+
+
+def test_the_status_says_whether_a_question_was_answered(
+    match: str, engine: Engine, post: Post
+) -> None:
+    taken = [post(mail("STATUS", number=n)) for n in range(receipts.MOST_RECEIPTS + 2)]
+    assert [one.status for one in taken[-3:]] == ["answered", "ignored", "ignored"]
+    assert taken[-1].why == receipts.SILENT
