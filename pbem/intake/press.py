@@ -41,7 +41,10 @@ def send(lookup: Lookup, mail: Mail, seat: Seat, to: str, text: str, is_anonymou
     by = "somebody" if is_anonymous else seat.name
     shown = "all" if for_all else ", ".join(names)
     reads = str(match.settings.get("gm_reads_press", "none"))
-    facts = {"press": [{"by": by, "to": shown, "text": text}], "notes": [READERS[reads]]}
+    # What is to the game master alone he reads, whoever reads along elsewhere.
+    only_gm = names == ["GM"]
+    notes = [] if only_gm else [READERS[reads]]
+    facts = {"press": [{"by": by, "to": shown, "text": text}], "notes": notes}
     others = [other for other in match.seats if other is not seat]
     readers = [other for other in others if for_all or other.name in names]
     for reader in readers:
@@ -65,6 +68,8 @@ def send(lookup: Lookup, mail: Mail, seat: Seat, to: str, text: str, is_anonymou
     vacant = [reader.name for reader in readers if not reader.addresses]
     unread = f" Nobody plays {', '.join(vacant)} now." if vacant else ""
     how = "without your name " if is_anonymous else ""
+    if only_gm:
+        return f"Your press went {how}to the game master."
     return f"Your press went {how}to {shown}.{unread} {READERS[reads]}"
 
 

@@ -292,10 +292,10 @@ def _answer(
     grammar = games.named(seat.match.game).GRAMMAR
     came = filing.came
     late = came is not None and came.verdict != "in time"
-    good = filing.is_filed or any(not one.problem for one in done)
+    good = filing.is_filed or any(not one.problem and not _is_token(one) for one in done)
     bad = bool(filing.problems) or any(one.problem for one in done) or late
     receipt: Json = {
-        "outcome": ("accepted, with questions" if bad else "accepted") if good else "nothing taken",
+        "outcome": _outcome(filing, done, good, bad),
         "lines": _echo(said, filing, done),
         "late": late,
         "turn": seat.match.turn,
@@ -310,6 +310,22 @@ def _answer(
     if asked:
         receipt["asked"] = asked
     return receipts.answer(lookup, mail, said.letter, seat, receipt)
+
+
+def _outcome(filing: Filing, done: Sequence[Done], good: bool, bad: bool) -> str:
+    """Return how a mail went, in the words of a receipt's subject."""
+    if not good:
+        return "nothing taken"
+    if filing.is_filed or not (filing.problems or filing.lawful):
+        return "accepted, with questions" if bad else "accepted"
+    # He meant orders, and none counts; what else he asked for was done.
+    went = [one for one in done if not one.problem and not _is_token(one)]
+    is_press = all(isinstance(one.order, commands.Press | commands.AnonymousPress) for one in went)
+    return f"no order taken, {'press sent' if is_press else 'the rest accepted'}"
+
+
+def _is_token(one: Done) -> bool:
+    return isinstance(one.order, commands.Password)
 
 
 def _of_subject(said: Said, match: Match) -> list[str]:

@@ -57,15 +57,27 @@ def _deadline(match: Match, turn: Turn | None, now: datetime) -> dict[str, str] 
     if moment is None:
         return None
     told = schedule.told(moment, ZoneInfo(match.zone), now)
-    weekday, month = schedule.WEEKDAYS[told.local.weekday()], schedule.MONTHS[told.local.month - 1]
     return {
-        "day": f"{weekday} {told.local.day} {month} {told.local.year}",
+        "day": _day(told),
         "time": f"{told.local:%H:%M}",
         "offset": told.offset,
         "zone": told.zone,
         "left": told.distance.removeprefix("in "),
+        "when": told.distance,
         "utc": moment.isoformat(),
     }
+
+
+def received(written: str, match: Match) -> str:
+    """Return when a mail came (ISO 8601) as its writer is told it, in the match's zone."""
+    moment = datetime.fromisoformat(written)
+    told = schedule.told(moment, ZoneInfo(match.zone), moment)
+    return f"{_day(told)}, {told.local:%H:%M:%S} ({told.offset}, {told.zone})"
+
+
+def _day(told: schedule.Told) -> str:
+    weekday, month = schedule.WEEKDAYS[told.local.weekday()], schedule.MONTHS[told.local.month - 1]
+    return f"{weekday} {told.local.day} {month} {told.local.year}"
 
 
 def _shown(
@@ -97,10 +109,13 @@ def _notes(session: Session, match: Match, turn: Turn, seat: str | None) -> list
     They tell who sent no orders, by whose standing sheet the reader's seat went, what of his was
     not carried out, and whether the game master has looked at sealed orders.
     """
-    notes = [f"No orders came from {', '.join(turn.missing)}."] if turn.missing else []
-    if seat in turn.missing and seat in turn.orders:
+    # Of a phase that the game master ended nobody's orders were wanted.
+    ended = "END" in turn.orders.get("", "").split("\n")
+    missing = [] if ended else turn.missing
+    notes = [f"No orders came from {', '.join(missing)}."] if missing else []
+    if seat in missing and seat in turn.orders:
         notes.append("You sent none, so your standing orders were carried out.")
-    for line, message in turn.problems.get(seat or "", ()):
+    for line, message in sorted(turn.problems.get(seat or "", ())):
         stop = "" if message.endswith("?") else "."
         notes.append(f"Your line {line} was not carried out: {message}{stop}")
     entries = select(store.Entry).where(

@@ -11,7 +11,7 @@ from pbem import identity, matches, store
 from pbem.config import Config
 from pbem.game import Event
 from pbem.marker import MARKER
-from pbem.outbox.facts import facts_of
+from pbem.outbox.facts import facts_of, received
 from pbem.store import Applicant, Letter, Match, Message, Seat
 
 if TYPE_CHECKING:
@@ -48,6 +48,9 @@ def _facts(session: Session, config: Config, letter: Letter, now: datetime) -> d
         "address": config.mail.address,
         "written": letter.created.isoformat(),
     }
+    if letter.match_id is not None and "answers" in letter.facts:
+        answers = letter.facts["answers"]
+        facts["answers"] = {**answers, "received": received(answers["received"], match)}
     if letter.kind not in ("report", "over", "press"):
         # Of what was written in the phase before, the report has told.
         facts.pop("press", None)

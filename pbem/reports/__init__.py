@@ -6,8 +6,8 @@ in `templates/<kind>/`.
 
 Facts every kind takes: `match`, `title` (the game's), `game` (its key), `seat` (the reader's, or
 `None`), `person` (the reader's name), `deadline` (`None`, or `day`, `time`, `offset`, `zone`,
-`left` as the reader is to see them, and `utc` in ISO 8601). May be left out: `due` (whether the
-reader has anything to decide: true), `notes` (sentences), `press` (each `by`, `to`, `text`),
+`left`, `when` as the reader is to see them, and `utc` in ISO 8601). May be left out: `due` (whether
+the reader has anything to decide: true), `notes` (sentences), `press` (each `by`, `to`, `text`),
 `sections` (each `title`, `text`: answers to STATUS, HELP, RULES), `token_line`, `gm` (whether the
 reader is the match's game master: false).
 

@@ -1,14 +1,17 @@
 """What of a mail is read for orders, what is asked back, and what the receipt says of each line."""
 
+import email
+from email import policy
+
 import pytest
 from sqlalchemy import Engine, select
 
-from pbem import intake, store
+from pbem import intake, outbox, store
 from pbem.config import Config
 from pbem.identity import folded
 from pbem.store import Address, Sheet
 from tests.conftest import NOW, Post, begin, idle, mail
-from tests.flow.rig import DEADLINE, HOUR, WEEK, letters, opened, run, seat_of, turn
+from tests.flow.rig import DEADLINE, HOUR, WEEK, letters, opened, order, run, seat_of, turn
 
 
 def sheets(engine: Engine) -> list[str]:
@@ -369,3 +372,73 @@ def test_what_a_receipt_repeats_is_shortened(match: str, engine: Engine, post: P
     assert line["text"] == f"BID {'x' * 195}…"
     assert len(line["problem"]) <= 500
     assert len(str(receipt["answers"])) < 1000
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        ("BID q 2\nPRESS TO Bob\nhello\nEND PRESS", "no order taken, press sent"),
+        ("BID q 2\nSTATUS", "no order taken, the rest accepted"),
+        ("BID q 2\nSTATUS\nPRESS TO Bob\nhi\nEND PRESS", "no order taken, the rest accepted"),
+        ("BID x 2\nPRESS TO q\nhello\nEND PRESS", "accepted, with questions"),
+        ("STATUS\nPRESS TO q\nhello\nEND PRESS", "accepted, with questions"),
+        ("PRESS TO Bob\nhello\nEND PRESS", "accepted"),
+        ("PASSWORD AAAAAAAAAAAAAAAA\nBID q 2", "nothing taken"),
+    ],
+)
+def test_the_subject_says_what_happened_where_no_order_counts(
+    match: str, engine: Engine, post: Post, text: str, outcome: str
+) -> None:
+    post(mail(text))
+    assert last_receipt(engine)["outcome"] == outcome
+
+
+def test_a_receipt_tells_when_the_mail_came_in_the_match_s_zone(
+    match: str, engine: Engine, house: Config, post: Post
+) -> None:
+    post(mail("BID x 2"))
+    (receipt,) = letters(engine, "receipt")
+    with store.reading(engine) as session:
+        raw = outbox.compose(session, house, receipt, NOW + HOUR)
+    text = email.message_from_bytes(raw, policy=policy.default).get_body(("plain",))
+    assert text is not None
+    said = " ".join(text.get_content().split())
+    assert "Received: Tuesday 1 December 2026, 14:00:00 (UTC+01:00, Europe/Berlin)" in said
+    assert "T13:00" not in said
+
+
+def test_who_is_told_of_a_turn_hears_of_his_lines_in_their_order(
+    match: str, engine: Engine, house: Config
+) -> None:
+    idle(engine)
+    run(engine, DEADLINE)
+    with opened(engine) as (session, row):
+        found = store.turn_of(session, row, 1)
+        assert found is not None
+        assert found.problems is not None
+        found.problems = {"Ann": [[3, "no"], [1, "why?"]]}
+    with store.reading(engine) as session:
+        row = store.match_named(session, match)
+        assert row is not None
+        facts = outbox.facts_of(
+            session, house, row, store.turn_of(session, row, 1), seat_of(row, "Ann"), DEADLINE
+        )
+    assert facts["notes"] == [
+        "Your line 1 was not carried out: why?",
+        "Your line 3 was not carried out: no.",
+    ]
+
+
+def test_who_sent_nothing_is_not_named_where_the_game_master_ended_the_phase(
+    match: str, engine: Engine, house: Config
+) -> None:
+    order(engine, "END", NOW + HOUR)
+    run(engine, NOW + 2 * HOUR)
+    with store.reading(engine) as session:
+        row = store.match_named(session, match)
+        assert row is not None
+        last = store.turn_of(session, row)
+        assert last is not None
+        facts = outbox.facts_of(session, house, row, last, seat_of(row, "Ann"), NOW + 2 * HOUR)
+    assert facts["phase"] == "over"
+    assert facts["notes"] == []

@@ -173,3 +173,11 @@ def test_press_keeps_its_bounds(send: Send, engine: Engine) -> None:
 def test_press_with_orders_counts_beside_them(send: Send, engine: Engine) -> None:
     send("BID x 2\nPRESS TO Bob\nI bid.\nEND PRESS\nBID y 1")
     assert letters(engine, "receipt")[-1].facts["sheet"] == ["BID x 2", "BID y 1"]
+
+
+def test_press_to_the_game_master_does_not_say_that_he_reads_nothing(
+    engine: Engine, send: Send
+) -> None:
+    assert send("PRESS TO GM\nhello\nEND PRESS") == "Your press went to the game master."
+    assert [one.facts["notes"] for one in letters(engine, "press", to="")] == [[]]
+    assert press.READERS["none"] in send("PRESS TO GM, Bob\nhello\nEND PRESS", 2)

@@ -23,6 +23,7 @@ def facts() -> dict[str, Any]:
             "offset": "UTC+01:00",
             "zone": "Europe/Berlin",
             "left": "5 days 3 hours",
+            "when": "in 5 days 3 hours",
             "utc": "2026-12-06T19:00:00+00:00",
         },
         "turn": 3,

@@ -105,6 +105,28 @@ def test_deadline_is_shown_with_offset_and_distance(kind: str, facts: Facts) -> 
         assert "5 days 3 hours" in body
 
 
+@pytest.mark.parametrize("when", ["just now", "2 hours ago", "in less than a minute"])
+def test_a_deadline_that_is_near_or_past_is_told_in_english(when: str, facts: Facts) -> None:
+    facts["deadline"] |= {"when": when, "left": when.removeprefix("in ")}
+    letter = words("report", facts)
+    for body in (" ".join(letter.text.split()), shown(letter.html or "")):
+        assert f"that is {when}." in re.sub(r" (?=\.)", "", body)
+
+
+def test_the_last_letter_says_how_chance_can_be_checked_and_names_no_command(facts: Facts) -> None:
+    letter = words("over", facts)
+    for body in (" ".join(letter.text.split()), shown(letter.html or "")):
+        assert "With the seed, the orders and" in body
+        assert "pbem verify" not in body
+
+
+def test_a_reminder_names_seat_and_player_once_where_they_are_the_same(facts: Facts) -> None:
+    for person, said in (("Ann", "Ann, we have no orders from you."), ("Joe", "you for Ann.")):
+        letter = words("reminder", facts | {"person": person})
+        assert said in letter.text
+        assert said in shown(letter.html or "")
+
+
 def test_who_has_nothing_to_decide_is_told_so_and_sent_no_form(facts: Facts) -> None:
     letter = words("report", facts | {"due": False, "token_line": "PASSWORD abc"})
     assert "You have nothing to decide" in letter.text
