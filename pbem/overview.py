@@ -179,6 +179,28 @@ def raw(session: Session, config: Config, one: Message | Letter, now: datetime) 
     return one.raw if isinstance(one, Message) else outbox.compose(session, config, one, now)
 
 
+def text(raw: bytes) -> str:
+    """Return the head and text of a mail as its reader sees them, decoded."""
+    from pbem.message import fields, html, parts
+
+    try:
+        tree = parts.tree(raw)
+        said = "\n".join(
+            html.to_text(leaf.text()) if leaf.kind == "text/html" else leaf.text()
+            for piece in tree.pieces
+            if (leaf := piece.plain or piece.html) is not None
+        )
+    except parts.TooMuch as error:
+        tree, said = parts.headed(raw), f"({error}; --raw prints it)"
+    names = ("From", "To", "Subject", "Date", "Message-ID")
+    head = [
+        f"{name}: {fields.text(tree.fields[name.lower()][0])}"
+        for name in names
+        if name.lower() in tree.fields
+    ]
+    return "\n".join([*head, "", said.strip("\n")])
+
+
 def retry(engine: Engine, config: Config, number: str, now: datetime) -> str:
     """Take a mail in again, or have a letter sent again at the next round; say what came of it."""
     with store.writing(engine) as session:
@@ -208,8 +230,37 @@ def shown(
     session: Session, config: Config, match: Match, turn: Turn, seat: str | None, now: datetime
 ) -> str:
     """Return the report of a turn as a seat (`None`: the public) may read it, as text."""
-    from pbem.reports import words
+    from pbem.reports.letters import part
 
     row = session.scalar(select(Seat).where(Seat.match_id == match.id, Seat.name == seat))
     facts = outbox.facts_of(session, config, match, turn, row, now)
-    return words("report", facts, config.templates_folder).text
+    return part("report.txt", facts, config.templates_folder)
+
+
+def previewed(session: Session, config: Config, match: Match, preview: Json, now: datetime) -> str:
+    """Return what `turns.preview` has found as text: whose lines are refused, who orders next, and
+    the public's report."""
+    turn = Turn(
+        number=preview["turn"],
+        state=preview["state"],
+        events=preview["events"],
+        orders={},
+        problems=preview["problems"],
+        missing=[],
+        ran=now,
+        deadline=None,
+    )
+    refused = [
+        f"{seat or 'the game master'}, line {line}: {why}"
+        for seat, problems in preview["problems"].items()
+        for line, why in problems
+    ]
+    return "\n".join(
+        [
+            f"{match.name}: turn {preview['turn']} would lead to {preview['state']['phase']}",
+            f"then waiting for: {', '.join(preview['waiting']) or 'nobody'}",
+            *(["refused:", *refused] if refused else ["refused: nothing"]),
+            "",
+            shown(session, config, match, turn, None, now),
+        ]
+    )

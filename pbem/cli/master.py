@@ -77,11 +77,11 @@ def orders(
             text = gm.peek(session, row, found, desk.now)
         except ValueError as error:
             raise Wrong(f"--seat {seat}: {error}") from None
-        name = found.name
+        name, game = found.name, row.game
     if as_json:
         cli.say_json({"match": match, "seat": name, "orders": text})
     else:
-        cli.say(f"{name} has sent no orders" if text is None else text.rstrip("\n"))
+        cli.say(f"{name} has sent no orders" if text is None else gm.order_lines(game, text))
 
 
 @app.command()
@@ -194,7 +194,7 @@ def letter(
     retry: Annotated[bool, typer.Option("--retry", help="Take it in, or send it, again.")] = False,
     raw: Annotated[bool, typer.Option("--raw", help="Print all its bytes.")] = False,
 ) -> None:
-    """Show one mail or letter; --raw with all its bytes, --retry takes it in or sends it again."""
+    """Show what a mail or letter says; --raw its bytes, --retry takes it in or sends it again."""
     from pbem import overview, store
 
     desk: Desk = context.obj
@@ -211,8 +211,7 @@ def letter(
         sys.stdout.buffer.write(whole)
         sys.stdout.buffer.flush()
         return
-    head = whole.replace(b"\r\n", b"\n").partition(b"\n\n")[0].decode("utf-8", "replace")
-    cli.say(f"{number}: {status}\n\n{head}")
+    cli.say(f"{number}: {status}\n\n{overview.text(whole)}")
     if why:
         cli.say(f"\n{why}")
 

@@ -142,7 +142,7 @@ def run(
     as_json: AsJson = False,
 ) -> int:
     """Run the turns that are due, the mailboxes fetched first."""
-    from pbem import rounds, store, turns
+    from pbem import overview, rounds, store, turns
 
     desk: Desk = context.obj
     config = desk.config()
@@ -155,8 +155,10 @@ def run(
             status = find(session, match).status
     if dry_run and match is not None:
         with store.writing(engine) as session:
-            preview = turns.preview(session, find(session, match), desk.now)
-        cli.say_json(preview)
+            row = find(session, match)
+            preview = turns.preview(session, row, desk.now)
+            told = "" if as_json else overview.previewed(session, config, row, preview, desk.now)
+        cli.say_json(preview) if as_json else cli.say(told.rstrip("\n"))
         return 0
     ran = rounds.run(engine, config, desk.now, match, early=at_once)
     if as_json:
@@ -220,7 +222,7 @@ def show(
         if as_json:
             cli.say_json(overview.view(row, found, seat))
         else:
-            cli.say(overview.shown(session, config, row, found, seat, desk.now))
+            cli.say(overview.shown(session, config, row, found, seat, desk.now).rstrip())
 
 
 def find(session: Any, name: str) -> "Match":

@@ -200,3 +200,10 @@ def peek(session: Session, match: Match, seat: Seat, now: datetime) -> str | Non
     sheet = matches.phase(session, match).sheets.get(seat.name)
     store.record(session, match, now, "gm", "looked", seat=seat.name, turn=match.turn)
     return None if sheet is None else sheet.text
+
+
+def order_lines(game: str, text: str) -> str:
+    """Return the lines of a sheet that are orders, or look like some; of none it is said."""
+    read = games.named(game).GRAMMAR.read(text).lines
+    lines = {line.number: line.text for line in read if line.order or line.problem}
+    return "\n".join(lines.values()) or "NO ORDERS"

@@ -90,6 +90,13 @@ def words(kind: str, facts: Mapping[str, Any], folder: Path | None = None) -> Wo
     )
 
 
+def part(name: str, facts: Mapping[str, Any], folder: Path | None = None) -> str:
+    """Return a game's own part of a letter as text, such as `report.txt`."""
+    game = facts["game"]
+    plain = environment(folder, game, False)
+    return _tidy(render(plain, (f"{game}/{name}", f"game/{name}"), {**_LEFT_OUT, **facts}))
+
+
 def rules(game: str, options: Mapping[str, Any], folder: Path | None = None) -> str:
     """Return the rules of a game as a player is sent them; empty where it brings none."""
     facts = {**_LEFT_OUT, "game": game, "options": options}

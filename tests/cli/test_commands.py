@@ -37,13 +37,20 @@ def test_a_match_played_by_hand(pbem, house: Config) -> None:  # type: ignore[no
     assert "hexem1: turn run" in ran.out
     shown = json.loads(pbem("show", "hexem1", "--seat", "Ann", "--json").out)
     assert (shown["phase"], shown["turn"], shown["seat"]) == ("muster", 1, "Ann")
-    assert "the board" in pbem("show", "hexem1").out.lower()
+    told = pbem("show", "hexem1").out
+    assert "the board" in told.lower()
+    assert "answer this letter" not in told.lower()
 
 
 def test_run_now_and_dry_run(pbem) -> None:  # type: ignore[no-untyped-def]
     pbem(*CLOCK, "new", "hexem", "hexem1", *SEATS)
-    seen = json.loads(pbem(*CLOCK, "run", "--match", "hexem1", "--dry-run").out)
+    seen = json.loads(pbem(*CLOCK, "run", "--match", "hexem1", "--dry-run", "--json").out)
     assert seen["state"]["phase"] == "muster"
+    told = pbem(*CLOCK, "run", "--match", "hexem1", "--dry-run").out
+    head = ["hexem1: turn 1 would lead to muster", "then waiting for: Ann, Bob", "refused: nothing"]
+    assert told.splitlines()[:3] == head
+    assert "the board" in told.lower()
+    assert "{" not in told
     assert json.loads(pbem("show", "hexem1", "--json").out)["phase"] == "countries"
     assert pbem(*CLOCK, "run", "--match", "hexem1", "--now").out == "hexem1: ran\n"
     assert json.loads(pbem("show", "hexem1", "--json").out)["phase"] == "muster"

@@ -86,6 +86,9 @@ def test_orders_are_opened_only_as_gm_and_the_history_says_so(hexem1: Command) -
     assert "--as-gm" in sealed.err
     opened = hexem1(*LATER, "orders", "hexem1", "--seat", "ann", "--as-gm", "--json")
     assert json.loads(opened.out) == {"match": "hexem1", "seat": "Ann", "orders": "BID z 2"}
+    hexem1(*CLOCK, "receive", stdin=mail("Dear all,\n\nBID z 3\n\nBIDD y 1\n\nLove", number=2))
+    plain = hexem1(*LATER, "orders", "hexem1", "--seat", "Ann", "--as-gm")
+    assert plain.out == "BID z 3\nBIDD y 1\n"
     none = hexem1(*LATER, "orders", "hexem1", "--seat", "Bob", "--as-gm")
     assert none.out == "Bob has sent no orders\n"
     assert hexem1(*LATER, "orders", "hexem1", "--seat", "Zoe", "--as-gm").code == 2
@@ -196,7 +199,10 @@ def test_letters_lists_what_came_and_left_and_letter_shows_one(hexem1: Command) 
     assert hexem1("letters", "--shunted", "--json").out == "[]\n"
     shown = hexem1("letter", "in1")
     assert shown.out.startswith("in1: filed\n\nFrom: Ann <ann@example.org>")
-    assert "Subject: [hexem1]" in hexem1("letter", "out1").out
+    assert shown.out.splitlines()[-1].startswith("BID")
+    left = hexem1("letter", "out1").out
+    assert "\nSubject: [hexem1]" in left
+    assert "base64" not in left
     assert hexem1("letter", "in1", "--raw").out.encode() == raw
     assert hexem1("letter", "in9").code == 2
     assert hexem1("letter", "out1", "--retry").code == 2
