@@ -1,6 +1,7 @@
 """What a reader is shown: the board in characters, the picture, and the words round them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
 from typing import Any
 from xml.etree import ElementTree
@@ -13,7 +14,7 @@ from pbem.games import hexem
 from pbem.games.hexem import board
 from pbem.games.hexem.drawing import drawn, letters
 from pbem.games.hexem.picture import colour, ink
-from pbem.games.hexem.state import State
+from pbem.games.hexem.state import NOBODY, State
 from pbem.reports import picture
 from pbem.reports.templates import environment, render
 from tests.hexem.conftest import played, position
@@ -180,6 +181,17 @@ def test_every_part_renders_in_every_phase_for_every_reader(seats: int) -> None:
             # The picture must be XML that any reader takes.
             ElementTree.fromstring(parts["picture.svg"])
             ElementTree.fromstring(f"<div>{parts['report.html'].replace('&nbsp;', ' ')}</div>")
+
+
+def test_the_legend_names_neutral_hexes_where_there_are_some() -> None:
+    full = war(2)[1][0]
+    some_left = replace(full, owners=(NOBODY, *full.owners[1:]))
+    for one, some in ((some_left, True), (full, False)):
+        assert bool(hexem.page(one, "Ann", ())["neutral"]["hexes"]) == some
+        legend = rendered("report.html", one, "Ann").rpartition('<p class="muted">')[2]
+        assert ("- neutral" in legend) == some
+        assert ", ." not in legend
+        assert ", ," not in legend
 
 
 def test_the_order_form_as_sent_holds_no_order() -> None:
