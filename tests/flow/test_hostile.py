@@ -78,7 +78,9 @@ def quick(engine: Engine, house: Config, raw: bytes) -> intake.Taken:
     # Watching the memory takes time, so it is another mail that is watched.
     twin = intake.Parcel(raw.replace(b"<1@mail", b"<1000@mail", 1), AT, "pipe")
     tracemalloc.start()
-    assert intake.take_in(engine, house, [twin], AT)[0].status == taken.status
+    # What holds nothing is answered once in the same words.
+    became = intake.take_in(engine, house, [twin], AT)[0].status
+    assert became in (taken.status, "ignored" if taken.status == "answered" else taken.status)
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < MEGABYTES * 1_000_000, most
