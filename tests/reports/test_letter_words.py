@@ -343,9 +343,17 @@ def test_the_question_whether_a_mail_is_yours_says_why(
     facts: Facts, more: Facts, says: str, adds: bool
 ) -> None:
     letter = words("confirm", facts | more)
+    assert "\n\n  THRUST Low\n\n" in letter.text
     for body in (" ".join(letter.text.split()), shown(letter.html or "")):
         assert says in body
         assert ("the address is added to yours" in body) == adds
+
+
+def test_press_tells_its_reader_how_to_answer_but_not_the_game_master(facts: Facts) -> None:
+    for gm in (False, True):
+        letter = words("press", facts | {"gm": gm})
+        assert ("To answer, write" in letter.text) == (not gm)
+        assert ("To answer, write" in shown(letter.html or "")) == (not gm)
 
 
 def test_importing_the_module_imports_no_heavy_library() -> None:
