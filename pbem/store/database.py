@@ -139,6 +139,7 @@ def migrations_folder() -> Path:
 _REMEDIES = (
     ("locked", "try again later, or end what locks it"),
     ("full", "make room on its disk"),
+    ("I/O error", "make room on its disk, or look whether that is sound"),
     ("unable to open", "let the user who runs pbem write it and its folder (chown)"),
     ("readonly", "let the user who runs pbem write it and its folder (chown)"),
     ("not a database", "mend `database` in the config, or move that file away and `pbem restore`"),
