@@ -71,21 +71,6 @@ def test_a_url_that_is_none_is_a_fault(url: str) -> None:
         store.open(url)
 
 
-@pytest.mark.parametrize(
-    ("said", "helps"),
-    [
-        ("database is locked", "end what locks it"),
-        ("disk I/O error", "make room on its disk"),
-        ("attempt to write a readonly database", "chown"),
-        ("unable to open database file", "chown"),
-        ("database disk image is malformed", "pbem restore"),
-        ("connection refused", "whether it is up"),
-    ],
-)
-def test_every_fault_of_a_database_has_its_remedy(said: str, helps: str) -> None:
-    assert helps in store.remedy(said)
-
-
 def test_a_file_that_is_no_database_is_a_fault(tmp_path: Path) -> None:
     (tmp_path / "pbem.sqlite").write_bytes(b"this is no database at all, only words" * 100)
     with pytest.raises(StoreFault, match="not a database"):
