@@ -21,6 +21,7 @@ DEADLINE = {
     "offset": "UTC+01:00",
     "zone": "Europe/Berlin",
     "left": "5 days 3 hours",
+    "when": "in 5 days 3 hours",
     "utc": "2026-12-06T19:00:00+00:00",
 }
 # The first phases of a long match, and its last.
