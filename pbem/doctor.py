@@ -70,7 +70,7 @@ def examine(path: Path, now: datetime) -> Iterator[Check]:
         why, _, remedy = str(error).rpartition("; ")
         yield _fault("database", why or str(error), remedy if why else store.remedy(remedy))
     except DBAPIError as error:
-        remedy = "restore it from a backup: `pbem restore FILE`"
+        remedy = "put its file back from a backup"
         yield _fault("database", f"it can't be read: {error.orig}", remedy)
     finally:
         if engine is not None:
@@ -258,7 +258,7 @@ def _writable(engine: Engine) -> Check:
         with engine.connect() as connection:
             said = connection.execute(text("PRAGMA quick_check")).scalar()
         if said != "ok":
-            remedy = "restore it from a backup: `pbem restore FILE`"
+            remedy = "put its file back from a backup"
             return _fault("database", f"it is damaged: {said}", remedy)
     return Check("database", True, "it can be written")
 
@@ -310,16 +310,16 @@ def _post_office(session: Session, now: datetime) -> Iterator[Check]:
     retried = select(Letter.why).where(Letter.status == "queued", Letter.why != "")
     shunted = select(func.count()).where(Message.status == "shunted")
     found = (
-        (failed, "letters could not be delivered", "`pbem letters --failed` says why; ADDRESS"),
-        (stuck, "letters have waited for an hour or longer", "see what `pbem send` says"),
-        (shunted, "mails made the program fail", "`pbem letters --shunted`; `pbem letter ID`"),
+        (failed, "that could not be delivered", "`pbem letters --failed` says why; ADDRESS"),
+        (stuck, "that have waited for an hour or longer", "see what `pbem send` says"),
+        (shunted, "mails that made the program fail", "`pbem letters --shunted`; `pbem letter ID`"),
     )
     faults = 0
     for query, what, remedy in found:
         count = session.scalar(query) or 0
         if count:
             faults += 1
-            yield _fault("letters", f"{count} {what}", remedy)
+            yield _fault("letters", f"{what}: {count}", remedy)
     for why, whys in itertools.groupby(sorted(session.scalars(retried))):
         faults += 1
         remedy = "mend what it says; `pbem letter ID --retry` tries one at once"

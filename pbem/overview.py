@@ -103,9 +103,9 @@ def _stuck(found: list[Json], letters: Json, tick: str | None, now: datetime) ->
         elif one["tries"]:
             yield f"{name}: its turn has failed {one['tries']} times: {one['why']}"
     if letters["failed"]:
-        yield f"{letters['failed']} letters could not be delivered; see `pbem letters --failed`"
+        yield f"letters not delivered: {letters['failed']}; see `pbem letters --failed`"
     if letters["shunted"]:
-        yield f"{letters['shunted']} mails made the program fail; see `pbem letters --shunted`"
+        yield f"mails it failed on: {letters['shunted']}; see `pbem letters --shunted`"
     if any(one["state"] == "running" for one in found) and (
         tick is None or now - datetime.fromisoformat(tick) > LONGEST_SILENCE
     ):

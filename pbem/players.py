@@ -12,8 +12,8 @@ from datetime import date, datetime, timedelta
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from pbem import commands, identity, matches, schedule, store, typography
 from pbem import game as games
+from pbem import identity, matches, schedule, store, typography
 from pbem.game import Game
 from pbem.store import Absence, Address, Applicant, Match, Message, Seat, Sheet, Tenure
 
@@ -27,6 +27,9 @@ _SIGNS = ',;"<>&+'
 
 def fault_of_name(name: str, others: Iterable[str], game: Game) -> str:
     """Say why a seat can't have a name in a match of a game beside others; empty where it can."""
+    # All that may be ordered takes long to import, and most ticks hear no name.
+    from pbem import commands
+
     grammar = game.GRAMMAR | commands.PLAYER | commands.GAME_MASTER
     if len(name) > LONGEST_NAME or not name.isprintable():
         return f"a name has at most {LONGEST_NAME} plain characters"

@@ -14,8 +14,8 @@ from pbem import config, intake, matches, store, turns
 from pbem.config import Config
 
 # Everybody runs the same examples; PBEM_EXPLORE=1 looks for new ones.
-settings.register_profile("same", derandomize=True, database=None)
-settings.register_profile("explore", print_blob=True)
+settings.register_profile("same", derandomize=True, database=None, deadline=None)
+settings.register_profile("explore", print_blob=True, deadline=None)
 settings.load_profile("explore" if os.environ.get("PBEM_EXPLORE") else "same")
 
 NOW = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)

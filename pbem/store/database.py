@@ -142,8 +142,8 @@ _REMEDIES = (
     ("I/O error", "make room on its disk, or look whether that is sound"),
     ("unable to open", "let the user who runs pbem write it and its folder (chown)"),
     ("readonly", "let the user who runs pbem write it and its folder (chown)"),
-    ("not a database", "mend `database` in the config, or move that file away and `pbem restore`"),
-    ("malformed", "move that file away and `pbem restore` a backup"),
+    ("not a database", "mend `database` in the config, or put its file back from a backup"),
+    ("malformed", "put its file back from a backup"),
     ("", "look whether it is up, and `database` in the config is right"),
 )
 

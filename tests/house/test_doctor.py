@@ -310,15 +310,15 @@ def _bounces(match: Match) -> None:
 @pytest.mark.parametrize(
     ("plant", "check", "why", "remedy"),
     [
-        (_letter(_failed), "letters", "1 letters could not be delivered", "pbem letters --failed"),
-        (_letter(_stuck), "letters", "1 letters have waited for an hour", "pbem send"),
+        (_letter(_failed), "letters", "that could not be delivered: 1", "pbem letters --failed"),
+        (_letter(_stuck), "letters", "that have waited for an hour or longer: 1", "pbem send"),
         (
             _letter(_retried),
             "letters",
             "1 could not be sent: a template is",
             "pbem letter ID --retry",
         ),
-        (_shunted, "letters", "1 mails made the program fail", "pbem letters --shunted"),
+        (_shunted, "letters", "mails that made the program fail: 1", "pbem letters --shunted"),
         (_match(_bounces), "letters", "letters to Ann <ann@example.org> come back", "ADDRESS Ann"),
         (_match(_held), "match hexem1", "ZeroDivisionError: in the rules", "RELEASE"),
         (_match(_overdue), "match hexem1", "it is long overdue", "pbem resume hexem1 --yes"),
