@@ -148,7 +148,7 @@ def test_every_command_refuses_a_table_of_the_post_that_is_wrong(  # type: ignor
 
 
 @pytest.mark.parametrize("fault", ["config", "database", "newer", "locked"])
-def test_receive_says_75_whatever_the_reason(pbem, house: Config, fault: str) -> None:  # type: ignore[no-untyped-def]
+def test_fact_118_receive_says_75_whatever_the_reason(pbem, house: Config, fault: str) -> None:  # type: ignore[no-untyped-def]
     import sqlite3
 
     path = house.folder / "pbem.sqlite"

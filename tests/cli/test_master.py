@@ -125,7 +125,7 @@ def test_status_says_what_is_stuck_and_why(hexem1: Command) -> None:
     assert len(found["stuck"]) == 1
 
 
-def test_letters_that_a_broken_template_stops_are_stuck_and_tick_says_what_to_do(
+def test_fact_116_letters_that_a_broken_template_stops_are_stuck_and_tick_says_what_to_do(
     hexem1: Command, house: Config
 ) -> None:
     config = house.folder / "pbem.toml"

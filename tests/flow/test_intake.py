@@ -48,7 +48,7 @@ def test_an_order_mail_is_stored_filed_and_answered(match: str, engine: Engine, 
     assert receipt.facts["sheet"] == ["BID x 2"]
 
 
-def test_a_second_taking_in_does_nothing(match: str, engine: Engine, post: Post) -> None:
+def test_fact_094_a_second_taking_in_does_nothing(match: str, engine: Engine, post: Post) -> None:
     post(mail("BID x 2"))
     again = post(b"Received: by another.example.org\n" + mail("BID x 2"))
     assert again.status == "ignored"

@@ -85,7 +85,7 @@ def test_the_time_of_receipt_is_internaldate_in_utc(dovecot: Dovecot) -> None:
     assert one.received.tzinfo is UTC
 
 
-def test_mail_somebody_has_read_is_taken_all_the_same_and_fetching_marks_nothing(
+def test_fact_104_mail_somebody_has_read_is_taken_all_the_same_and_fetching_marks_nothing(
     dovecot: Dovecot,
 ) -> None:
     put(dovecot, "reader", MAIL, MAIL)
@@ -96,7 +96,7 @@ def test_mail_somebody_has_read_is_taken_all_the_same_and_fetching_marks_nothing
     assert uids(dovecot, "reader", search="SEEN") == [1]
 
 
-def test_what_was_stored_and_not_confirmed_is_confirmed_and_not_yielded_again(
+def test_fact_098_what_was_stored_and_not_confirmed_is_confirmed_and_not_yielded_again(
     dovecot: Dovecot,
 ) -> None:
     put(dovecot, "known", MAIL, MAIL + b"2\r\n")
@@ -139,7 +139,7 @@ def test_with_no_folder_for_it_what_was_taken_in_stays_as_seen(dovecot: Dovecot)
 
 
 @pytest.mark.parametrize("name", ["Spiele/Erledigt", "Geprüft & fertig"])
-def test_folders_have_any_name_and_depth(dovecot: Dovecot, name: str) -> None:
+def test_fact_108_folders_have_any_name_and_depth(dovecot: Dovecot, name: str) -> None:
     user = f"folders{len(name)}"
     put(dovecot, user, MAIL)
     with mailbox(dovecot.port, user, processed=name) as source:
@@ -161,7 +161,9 @@ def test_a_message_beyond_the_size_limit_is_taken_by_its_beginning(dovecot: Dove
     assert (cut.whole, cut.raw) == (False, large[:65_536])
 
 
-def test_a_message_that_vanishes_between_search_and_fetch_is_no_error(dovecot: Dovecot) -> None:
+def test_fact_099_a_message_that_vanishes_between_search_and_fetch_is_no_error(
+    dovecot: Dovecot,
+) -> None:
     put(dovecot, "gone", MAIL, MAIL, MAIL + b"3\r\n")
     with mailbox(dovecot.port, "gone") as source:
         fetched = source.fetch()
@@ -175,7 +177,7 @@ def test_a_message_that_vanishes_between_search_and_fetch_is_no_error(dovecot: D
     assert uids(dovecot, "gone") == [3]
 
 
-def test_uids_given_anew_are_noticed_and_all_is_looked_at_again(
+def test_fact_092_and_097_uids_given_anew_are_noticed_and_all_is_looked_at_again(
     dovecot: Dovecot, caplog: pytest.LogCaptureFixture
 ) -> None:
     put(dovecot, "anew", MAIL)
@@ -337,7 +339,7 @@ def garbage(talk: Talk) -> None:
 
 
 @pytest.mark.parametrize("second", [refuse_facts, refuse_text, no_text, only_flags, garbage])
-def test_a_message_that_cannot_be_had_is_named_and_the_others_are_taken(
+def test_fact_102_a_message_that_cannot_be_had_is_named_and_the_others_are_taken(
     second: Callable[[Talk], None], caplog: pytest.LogCaptureFixture
 ) -> None:
     with scripted(one_of_three(second)) as port, mailbox(port) as source:
@@ -359,7 +361,7 @@ def test_a_time_of_receipt_nobody_can_read_does_not_lose_the_message(date: bytes
     assert before <= odd.received <= datetime.now(UTC)
 
 
-def test_unasked_replies_about_other_messages_change_nothing() -> None:
+def test_fact_099_unasked_replies_about_other_messages_change_nothing() -> None:
     def second(talk: Talk) -> None:
         answer(talk, b"* 1 FETCH (UID 1 FLAGS (\\Seen))", b"* 4 EXISTS", facts(2), b"* 1 RECENT")
         answer(talk, text(2), b"* 3 FETCH (UID 3 FLAGS (\\Seen))")
@@ -368,7 +370,7 @@ def test_unasked_replies_about_other_messages_change_nothing() -> None:
         assert [one.key for one in source.fetch()] == ["7.1", "7.2", "7.3"]
 
 
-def test_header_text_that_looks_like_protocol_is_only_text() -> None:
+def test_fact_103_header_text_that_looks_like_protocol_is_only_text() -> None:
     raw = b"X-Spam-Flag: NO\r\n\r\n* BYE\r\nA001 NO BODY[] {3}\r\n)"
 
     def second(talk: Talk) -> None:
@@ -409,7 +411,7 @@ def test_a_connection_cut_within_a_message_is_made_again_and_nothing_is_half_tak
         assert raws(list(source.fetch())) == [b"hello", b"hello"]
 
 
-def test_a_message_that_breaks_every_connection_does_not_keep_back_the_others() -> None:
+def test_fact_105_a_message_that_breaks_every_connection_does_not_keep_back_the_others() -> None:
     def second(talk: Talk) -> None:
         greet(talk)
         talk.hear()
@@ -462,7 +464,7 @@ def test_a_folder_made_anew_while_it_is_read_ends_the_fetch() -> None:
         list(source.fetch())
 
 
-def test_bye_is_a_lost_connection_and_the_next_fetch_connects_again() -> None:
+def test_fact_101_bye_is_a_lost_connection_and_the_next_fetch_connects_again() -> None:
     def leaving(talk: Talk) -> None:
         greet(talk)
         talk.hear()
@@ -534,7 +536,7 @@ def test_nobody_at_the_port_is_unreachable() -> None:
     assert not lost.value.lasting
 
 
-def test_a_folder_that_may_only_be_read_is_said_as_lasting() -> None:
+def test_fact_106_a_folder_that_may_only_be_read_is_said_as_lasting() -> None:
     def script(talk: Talk) -> None:
         talk.say(b"* OK ready")
         command = b""
@@ -575,7 +577,7 @@ def test_starttls_is_required_and_no_password_goes_out_without_it() -> None:
     ("said", "lasting"),
     [(b"NO [AUTHENTICATIONFAILED] no", True), (b"NO [UNAVAILABLE] later", False)],
 )
-def test_a_refused_log_in_says_whether_to_mend_it_and_that_oauth_may_be_wanted(
+def test_fact_110_a_refused_log_in_says_whether_to_mend_it_and_that_oauth_may_be_wanted(
     said: bytes, lasting: bool
 ) -> None:
     def script(talk: Talk) -> None:
@@ -620,7 +622,7 @@ def test_a_token_command_logs_in_by_xoauth2(tmp_path: Path) -> None:
     assert heard == [b"dXNlcj1hbm4BYXV0aD1CZWFyZXIgdGhlLXRva2VuAQE="]
 
 
-def test_where_folders_live_below_the_inbox_the_one_for_processed_mail_does_too() -> None:
+def test_fact_107_where_folders_live_below_the_inbox_the_one_for_processed_mail_does_too() -> None:
     heard: list[bytes] = []
 
     def script(talk: Talk) -> None:

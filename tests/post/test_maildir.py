@@ -83,7 +83,9 @@ def test_what_was_stored_and_not_confirmed_is_confirmed_and_not_yielded_again(bo
 
 
 @pytest.mark.parametrize("where", ["new/a:2,F", "cur/a:2,", "cur/a:2,F"])
-def test_mail_that_is_moved_while_others_are_read_is_found_again(box: Path, where: str) -> None:
+def test_fact_112_mail_that_is_moved_while_others_are_read_is_found_again(
+    box: Path, where: str
+) -> None:
     put(box / "new" / "a", b"a", NOON.replace(minute=2))
     put(box / "new" / "b", b"b", NOON.replace(minute=1))
     fetched = source(box).fetch()

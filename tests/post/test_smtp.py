@@ -54,7 +54,7 @@ def test_a_closed_sender_connects_again(post: Post) -> None:
     assert post.connections == 2
 
 
-def test_lines_end_in_crlf_on_the_wire_and_dots_survive(post: Post) -> None:
+def test_fact_117_lines_end_in_crlf_on_the_wire_and_dots_survive(post: Post) -> None:
     with sender(post.port) as out:
         out.send("", ANN, b"Subject: x\n\n.\n..two\r\n.a\rlast")
     [letter] = post.letters
