@@ -51,6 +51,7 @@ class Reading(NamedTuple):
 
 _SEPARATED = re.compile(r"[ :=,]")
 _LONGEST_VERB = 14
+_WORD = re.compile(r"[^\W\d_]+")
 _FORM_BLANK = re.compile("_{2,}")
 
 
@@ -61,6 +62,8 @@ class Grammar:
     `kinds` adds slot kinds to `KINDS`. `units` may stand beside a number and mean nothing
     (`30 VP`, `£30`). `packaged` gives, for a slot, the names that count while no match says which
     exist. `lone` names a kind that, alone on a line, looks like an order without its verb.
+    `aliases` are words of other languages, in capitals, for words of usage lines; they count in a
+    line that begins with one for a verb.
     """
 
     rules: Sequence[Rule]
@@ -68,6 +71,7 @@ class Grammar:
     units: Sequence[str] = ()
     packaged: Mapping[str, Callable[[], Collection[str]]] = field(default_factory=dict)
     lone: str | None = None
+    aliases: Mapping[str, str] = field(default_factory=dict)
 
     def __or__(self, other: "Grammar") -> "Grammar":
         """Return a grammar with the rules of both, this one's first."""
@@ -77,6 +81,7 @@ class Grammar:
             (*self.units, *other.units),
             {**other.packaged, **self.packaged},
             self.lone or other.lone,
+            {**other.aliases, **self.aliases},
         )
 
     def read(self, text: str, *, gm: bool = False, packaged: bool = False) -> Reading:
@@ -212,10 +217,21 @@ class Grammar:
         word = _SEPARATED.split(line, 1)[0].upper()
         if word in self.verbs:
             return word
+        if self._alias(word) in self.verbs:
+            return self._alias(word)
         twin = typography.look_alike(word)
         return twin if twin in self.verbs else None
 
+    def _alias(self, word: str) -> str:
+        """Return the usage lines' word for one of another language; any other as it is."""
+        # Russian writes Ё or Е as it likes.
+        return self.aliases.get(word.upper().replace("Ё", "Е"), word)
+
     def _one(self, number: int, line: str, gm: bool, packaged: bool) -> Line:
+        first = _SEPARATED.split(line, 1)[0]
+        if self._alias(first) != first:
+            said = _WORD.sub(lambda found: self._alias(found[0]), line)
+            return self._one(number, said, gm, packaged)._replace(text=line)
         verb = self._verb(line)
         if verb is None:
             return self._chat_or_slip(number, line, gm)

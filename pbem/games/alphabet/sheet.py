@@ -95,6 +95,20 @@ def read_things(text: str) -> Things:
     return Things("".join(sorted(letters)), money)
 
 
+# The source of one of the games is Russian, and so may players be.
+ALIASES = {
+    "СТАВКА": "BID",
+    "СТАВЛЮ": "BID",
+    "ЗАЯВЛЯЮ": "CLAIM",
+    "ОБМЕН": "TRADE",
+    "С": "WITH",
+    "СО": "WITH",
+    "ДАЮ": "GIVE",
+    "ПОЛУЧАЮ": "GET",
+    "НИЧЕГО": "NOTHING",
+    "БАНК": "POT",
+}
+
 GRAMMAR = Grammar(
     rules=(
         Rule(
@@ -120,6 +134,7 @@ GRAMMAR = Grammar(
         "things": Kind(_THINGS, read_things),
         "letter": Kind(r"(?-i:[A-Za-z])", str.upper),
     },
+    aliases=ALIASES,
 )
 
 

@@ -39,6 +39,15 @@ class Score(Order):
     points: int
 
 
+# The source of one of the games is Russian, and so may players be.
+ALIASES = {
+    "СТАВКА": "BID",
+    "СТАВЛЮ": "BID",
+    "ПРЕДПОЧИТАЮ": "PREFER",
+    "ВЫБИРАЮ": "PICK",
+    "ОЧКИ": "SCORE",
+}
+
 GRAMMAR = Grammar(
     rules=(
         Rule(
@@ -60,6 +69,7 @@ GRAMMAR = Grammar(
         ),
     ),
     units=("VP", "VPs", "points", "pts"),
+    aliases=ALIASES,
 )
 
 

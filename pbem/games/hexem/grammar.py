@@ -29,6 +29,15 @@ class Muster(Order):
 # A piece of a label fits the form too, so that the good labels beside it count.
 _HEX = Kind(r"[a-z]{1,3}[0-9]{1,9}|[a-z]|[0-9]{1,9}", str.upper)
 
+# The source of one of the games is Russian, and so may players be.
+ALIASES = {
+    "СТАВКА": "BID",
+    "СТАВЛЮ": "BID",
+    "СБОР": "MUSTER",
+    "СОБРАТЬ": "MUSTER",
+    "СОБИРАЮ": "MUSTER",
+}
+
 GRAMMAR = Grammar(
     rules=(
         Rule(
@@ -48,6 +57,7 @@ GRAMMAR = Grammar(
     units=("armies", "army"),
     packaged={"hex": board.packaged_labels},
     lone="hex",
+    aliases=ALIASES,
 )
 
 

@@ -65,6 +65,25 @@ _OFFICE = r"\d{1,3}|(?=[^\s<]*[^\W\d_])[^\s<](?:(?:(?![,.] )[^<>]){0,98}?[^\s<>]
 # The sign may stand alone before its number, and is then no dash between two words.
 _CHANGE = r"(?<!- )[+-]? ?\d{1,12}(?: gold)?"
 
+# The source of one of the games is Russian, and so may players be.
+ALIASES = {
+    "ВЗЯТЬ": "TAKE",
+    "БЕРУ": "TAKE",
+    "ЗАНЯТЬ": "TAKE",
+    "ДО": "UP TO",
+    "ОСТАТЬСЯ": "STAY",
+    "ОСТАЮСЬ": "STAY",
+    "ЗАЩИТА": "DEFEND",
+    "ЗАЩИЩАЮ": "DEFEND",
+    "ТОВАР": "GOOD",
+    "ПАС": "PASS",
+    "ЗОЛОТО": "GOLD",
+    "ЗЕЛЕНЫЙ": "green",
+    "СИНИЙ": "blue",
+    "КРАСНЫЙ": "red",
+    "ЖЕЛТЫЙ": "yellow",
+}
+
 GRAMMAR = Grammar(
     rules=(
         Rule(
@@ -113,6 +132,7 @@ GRAMMAR = Grammar(
         "office": lambda: [*OFFICES, *map(str, range(1, len(OFFICES) + 1))],
         "colour": lambda: COLOURS,
     },
+    aliases=ALIASES,
 )
 
 
