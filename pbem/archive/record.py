@@ -1,0 +1,246 @@
+"""The record of a match: all that was, as one JSON value, and what of it everybody may know.
+
+What comes after, pages and downloads, only ever sees a published record: all secrecy of the archive
+is in `published`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from pbem import __version__, matches
+from pbem import game as games
+from pbem.game import Game, Json
+from pbem.store import Entry, Match, Sheet, Tenure, Turn
+
+FORMAT = 1
+PROGRAM = f"pbem {__version__}"
+
+# Facts of the history that leave the database in no form: where people write from, which stored
+# mail was meant, and the traces of our own code.
+_NEVER = ("address", "added", "message", "trace")
+
+# What all players are told of at once, by what it is, with the facts that they are told. An entry
+# of any other kind is the game master's alone until the match is over.
+_TOLD: Mapping[str, tuple[str, ...]] = {
+    "made": ("open_seats",),
+    "joined": (),
+    "begun": ("seed_hash",),
+    "deadline": ("deadline", "why"),
+    "waits": ("until",),
+    "run": ("turn", "phase"),
+    "no orders": ("turn",),
+    "failed": (),
+    "held": (),
+    "released": (),
+    "run now": ("phase", "turn"),
+    "orders": ("turn",),
+    "looked": ("seat", "turn"),
+    "previewed": ("turn",),
+    "exported": ("turn",),
+    "undone": ("turns", "back_to"),
+    "set": ("option", "value"),
+    "said": ("text",),
+    "replaced": ("seat", "person"),
+    "dropped": ("seat", "person"),
+    "resigned": ("seat", "person"),
+    "ended": ("turn",),
+    "over": ("winners",),
+    "press": ("by", "to", "text", "turn", "seen_by"),
+}
+
+
+def recorded(session: Session, match: Match) -> Json:
+    """Return all there is to know of a match, secrets included, in the form of an export.
+
+    Never in it are addresses, keys, mails and their Message-IDs. Its keys stand in a fixed order,
+    so that equal matches give equal bytes.
+    """
+    game = games.named(match.game)
+    seats = [seat.name for seat in match.seats]
+    names = {seat.id: seat.name for seat in match.seats}
+    turns = select(Turn).where(Turn.match_id == match.id)
+    live = list(session.scalars(turns.where(Turn.live.is_(True)).order_by(Turn.number)))
+    undone = session.scalars(turns.where(Turn.live.is_(None)).order_by(Turn.id))
+    winners: list[str] = []
+    if match.status == "over" and live:
+        winners = list(game.winners(game.load(live[-1].state, seats, match.options)))
+    return {
+        "format": FORMAT,
+        "program": PROGRAM,
+        "whole": True,
+        "match": match.name,
+        "game": match.game,
+        "title": game.TITLE,
+        "seats": seats,
+        "options": match.options,
+        "settings": match.settings,
+        "zone": match.zone,
+        "schedules": list(match.schedules),
+        "status": match.status,
+        "phase": match.phase,
+        "turn": match.turn,
+        "deadline": _time(match.deadline),
+        "created": _time(match.created),
+        "winners": winners,
+        "seed": match.seed,
+        "seed_sha256": matches.seed_hash(match.seed),
+        "players": _players(session, names),
+        "turns": [_turn(turn) for turn in live],
+        "undone": [_turn(turn) for turn in undone],
+        "sheets": _sheets(session, match, names),
+        "history": _history(session, match),
+    }
+
+
+def _time(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat()
+
+
+def _players(session: Session, names: Mapping[int, str]) -> list[Json]:
+    """Return who had which seat from which turn on, by seat and time."""
+    tenures = session.scalars(
+        select(Tenure).where(Tenure.seat_id.in_(names)).order_by(Tenure.began, Tenure.id)
+    )
+    places = list(names)
+    return [
+        {
+            "seat": names[one.seat_id],
+            "person": one.person,
+            "from_turn": one.from_turn,
+            "began": _time(one.began),
+            "ended": _time(one.ended),
+        }
+        for one in sorted(tenures, key=lambda tenure: places.index(tenure.seat_id))
+    ]
+
+
+def _turn(turn: Turn) -> Json:
+    return {
+        "number": turn.number,
+        "phase": turn.phase,
+        "state": turn.state,
+        "events": turn.events,
+        "orders": turn.orders,
+        "problems": turn.problems,
+        "missing": turn.missing,
+        "ran": _time(turn.ran),
+        "deadline": _time(turn.deadline),
+    }
+
+
+def _sheets(session: Session, match: Match, names: Mapping[int, str]) -> list[Json]:
+    """Return all sheets that came, in the order they did; the game master's seat is empty."""
+    query = select(Sheet).where(Sheet.match_id == match.id).order_by(Sheet.id)
+    return [
+        {
+            "seat": "" if sheet.seat_id is None else names[sheet.seat_id],
+            "turn": sheet.turn,
+            "text": sheet.text,
+            "received": _time(sheet.received),
+            "late": sheet.late,
+            "standing": sheet.standing,
+            "withdrawn": sheet.withdrawn,
+        }
+        for sheet in session.scalars(query)
+    ]
+
+
+def _history(session: Session, match: Match) -> list[Json]:
+    query = select(Entry).where(Entry.match_id == match.id).order_by(Entry.id)
+    return [
+        {
+            "time": _time(entry.time),
+            "who": entry.who,
+            "what": entry.what,
+            "facts": {key: fact for key, fact in entry.facts.items() if key not in _NEVER},
+        }
+        for entry in session.scalars(query)
+    ]
+
+
+def published(record: Json) -> Json:
+    """Return what everybody may know of a match by its record; what is public already stays.
+
+    Once the match is over that is everything (`whole`), unless its setting `reveal` is never; but
+    for sheets that were overtaken, what was written to the game master alone, who wrote without
+    his name, and what the program itself stumbled over. Until then it is what the game shows of
+    each state and event to nobody in particular, and what all players were told.
+    """
+    if not record["whole"]:
+        return record
+    if record["status"] == "over" and record["settings"].get("reveal") != "never":
+        return {**record, "sheets": [], "history": list(_opened(record["history"]))}
+    game = games.named(record["game"])
+    return {
+        **record,
+        "whole": False,
+        "seed": None,
+        "turns": [_shown(game, record, turn) for turn in record["turns"]],
+        # The orders of a turn that was taken back stand again, and it shows what they would do.
+        "undone": [],
+        "sheets": [],
+        "history": [_told(entry) for entry in record["history"] if _is_told(entry)],
+    }
+
+
+def _opened(history: Sequence[Json]) -> list[Json]:
+    """Return the history of a match that is over, as all may read it."""
+    found: list[Json] = []
+    for entry in history:
+        facts: Json = dict(entry["facts"])
+        if entry["what"] == "press":
+            if facts["seen_by"] is not None and facts["to"] == "GM":
+                continue
+            if not entry["who"] and facts["seen_by"] is not None:
+                # The writer comes first among those who may read it.
+                facts["seen_by"] = facts["seen_by"][1:]
+        elif entry["who"] == "program" and entry["what"] in ("failed", "held"):
+            del facts["why"]
+        found.append({**entry, "facts": facts})
+    return found
+
+
+def _is_told(entry: Json) -> bool:
+    return entry["what"] in _TOLD and entry["facts"].get("seen_by") is None
+
+
+def _told(entry: Json) -> Json:
+    told = _TOLD[entry["what"]]
+    return {**entry, "facts": {key: entry["facts"][key] for key in told if key in entry["facts"]}}
+
+
+def _shown(game: Game, record: Json, turn: Json) -> Json:
+    """Return a turn as the public may know it: no orders or problems, no event of single seats."""
+    return {
+        **turn,
+        "state": _public(game, game.load(turn["state"], record["seats"], record["options"]), turn),
+        "events": [event for event in turn["events"] if event["seen_by"] is None],
+        "orders": {},
+        "problems": {},
+    }
+
+
+def _public(game: Game, state: Any, turn: Json) -> Json:
+    """Return the public view of a state; a game shows all of one that is over.
+
+    Where orders are never revealed that would be too much: it is shown as in the phase before,
+    with the winners, and what each seat has come to, the numbers by seat.
+    """
+    view = game.view(state, None)
+    if state.phase != "over":
+        return view
+    as_before = game.view(replace(state, phase=turn["phase"]), None)
+    return {
+        key: value if isinstance(value, dict) and _are_numbers(value.values()) else as_before[key]
+        for key, value in view.items()
+        if key in as_before
+    } | {"phase": "over", "winners": list(game.winners(state))}
+
+
+def _are_numbers(values: Any) -> bool:
+    return all(isinstance(value, int | float) for value in values)
