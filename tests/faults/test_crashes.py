@@ -1,0 +1,110 @@
+"""A process killed at any moment: started again it loses nothing and doubles nothing.
+
+The one duplicate there can be is a letter that left just before, under the same Message-ID.
+`PBEM_CRASHES=1000` makes so many crashes, `PBEM_CRASHES=all` one at every point there is.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from pbem.config import Config
+from tests.faults import crashes, world
+from tests.faults.world import Account, Step
+
+NAMES = ("welcomes", "mails", "turn", "game master", "undo")
+
+
+class Chapter(NamedTuple):
+    """A step of the story: the house before it, mails laid, and what it comes to undisturbed."""
+
+    step: Step
+    before: Config
+    after: Account
+    letters: int
+    points: Sequence[str]
+
+
+@pytest.fixture(scope="module")
+def chapters(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Chapter]:
+    """The story told once without a fault."""
+    folder = tmp_path_factory.mktemp("story")
+    house = world.build(folder / "house")
+    found = {}
+    for step in world.story(world.gm_address(house)):
+        world.lay(house, step)
+        before = world.copy(house, folder / f"before {step.name}")
+        points = crashes.points_of(world.tick(house, step.now), folder / "log")
+        after, letters = world.account(house), len(world.left(house))
+        found[step.name] = Chapter(step, before, after, letters, points)
+    assert tuple(found) == NAMES
+    return found
+
+
+def test_the_story_has_all_that_can_happen_in_it(chapters: dict[str, Chapter]) -> None:
+    last = chapters["undo"].after
+    assert {status for _, status, _ in last["messages"]} == {
+        "answered",
+        "filed",
+        "ignored",
+        "late",
+        "rejected",
+    }
+    assert [row[1:3] for row in last["turns"]] == [[0, True], [1, True], [2, False]]
+    assert {row[0] for row in last["letters"]} >= {
+        "welcome",
+        "receipt",
+        "press",
+        "report",
+        "notice",
+    }
+    assert all(len(chapter.points) > 8 for chapter in chapters.values())
+
+
+@pytest.mark.parametrize(("name", "share"), list(zip(NAMES, (5, 20, 15, 15, 10), strict=True)))
+def test_killed_at_each_point_and_started_again_it_comes_to_the_same(
+    chapters: dict[str, Chapter], name: str, share: int, tmp_path: Path
+) -> None:
+    chapter = chapters[name]
+    for point in crashes.spread(len(chapter.points), crashes.budget(share)):
+        house = world.copy(chapter.before, tmp_path / str(point))
+        work = world.tick(house, chapter.step.now)
+        place = f"killed {chapter.points[point]}"
+        assert crashes.killed_at(work, point, tmp_path / "log"), place
+        kept = world.stored(house)
+        assert all(kept[raw] for raw in world.confirmed(house)), place
+        crashes.completed(work, tmp_path / "log")
+        check(house, chapter, place, crashed=1)
+
+
+@pytest.mark.parametrize(("name", "share"), list(zip(NAMES, (2, 5, 5, 5, 3), strict=True)))
+def test_killed_at_any_time_again_and_again_it_comes_to_the_same(
+    chapters: dict[str, Chapter], name: str, share: int, tmp_path: Path
+) -> None:
+    chapter = chapters[name]
+    wanted = crashes.budget(share) or 200
+    house, crashed = world.copy(chapter.before, tmp_path / "0"), 0
+    for number, delay in enumerate(crashes.delays(wanted, 0.3, name), 1):
+        work = world.tick(house, chapter.step.now)
+        if crashes.killed_after(work, delay, tmp_path / "log"):
+            crashed += 1
+            kept = world.stored(house)
+            assert all(kept[raw] for raw in world.confirmed(house)), delay
+            continue
+        check(house, chapter, f"killed {crashed} times", crashed)
+        house, crashed = world.copy(chapter.before, tmp_path / str(number)), 0
+    crashes.completed(world.tick(house, chapter.step.now), tmp_path / "log")
+    check(house, chapter, f"killed {crashed} times", crashed)
+
+
+def check(house: Config, chapter: Chapter, place: str, crashed: int) -> None:
+    """Hold what a house has come to against what it comes to undisturbed."""
+    account = world.account(house)
+    for what, rows in chapter.after.items():
+        assert account[what] == rows, f"{place}: {what}"
+    letters = world.left(house)
+    assert len(letters) == chapter.letters, place
+    assert sum(len(copies) - 1 for copies in letters.values()) <= crashed, place
+    assert all(len(set(copies)) == 1 for copies in letters.values()), place
