@@ -62,6 +62,7 @@ class Desk:
 # Commands by the module that has them: only the one that is asked for is imported.
 _WHERE = {
     "mail": ("receive", "fetch", "send", "tick", "daemon"),
+    "lmtp": ("serve-lmtp",),
     "matches": ("new", "run", "resume", "show"),
     "master": ("gm", "orders", "status", "letters", "letter", "doctor"),
     "tools": ("init", "demo", "judge", "read", "board", "rules"),
