@@ -33,6 +33,9 @@ _COMMITS = ((DefaultDialect, "do_commit"),)
 DONE, FAILED = 0, 3
 
 
+Mark = Callable[[str, str, tuple[Any, ...]], None]
+
+
 @dataclass
 class _Points:
     """The points that a child has passed, and the one at which it is to die (`None`: none)."""
@@ -40,28 +43,29 @@ class _Points:
     last: int | None
     passed: list[str] = field(default_factory=list)
 
-    def mark(self, name: str) -> None:
-        self.passed.append(name)
+    def mark(self, when: str, name: str, given: tuple[Any, ...]) -> None:
+        del given
+        self.passed.append(f"{when} {name} {len(self.passed)}")
         if len(self.passed) - 1 == self.last:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _watched(points: _Points, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def _watched(mark: Mark, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
     def watched(*given: Any, **named: Any) -> Any:
-        points.mark(f"before {name} {len(points.passed)}")
+        mark("before", name, given)
         result = function(*given, **named)
-        points.mark(f"after {name} {len(points.passed)}")
+        mark("after", name, given)
         return result
 
     return watched
 
 
-def _watch(points: _Points) -> None:
-    """Have all that is looked at mark its points; for the rest of this process's life."""
+def watch(mark: Mark) -> None:
+    """Have all that is looked at call `mark` (before or after, name, arguments) from now on."""
     for owner, name in (*_FILES, *_NETWORK, *_COMMITS):
         if name in vars(owner):
-            setattr(owner, name, _watched(points, name, getattr(owner, name)))
+            setattr(owner, name, _watched(mark, name, getattr(owner, name)))
 
 
 def fork(work: Callable[[], object], log: Path, prepare: Callable[[], None]) -> int:
@@ -95,14 +99,14 @@ def points_of(work: Callable[[], object], log: Path) -> list[str]:
         work()
         log.write_text("\n".join(points.passed), "utf-8")
 
-    code = fork(noted, log, lambda: _watch(points))
+    code = fork(noted, log, lambda: watch(points.mark))
     assert code == DONE, log.read_text("utf-8")
     return log.read_text("utf-8").split("\n")
 
 
 def killed_at(work: Callable[[], object], point: int, log: Path) -> bool:
     """Do some work in a child that dies at a point; tell whether it got there."""
-    code = fork(work, log, lambda: _watch(_Points(point)))
+    code = fork(work, log, lambda: watch(_Points(point).mark))
     assert code in (DONE, -signal.SIGKILL), log.read_text("utf-8")
     return code != DONE
 
