@@ -4,6 +4,7 @@ What comes after, pages and downloads, only ever sees a published record: all se
 is in `published`.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -12,7 +13,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from pbem import __version__, matches
+from pbem import __version__, matches, store
 from pbem import game as games
 from pbem.game import Game, Json
 from pbem.store import Entry, Match, Sheet, Tenure, Turn
@@ -24,8 +25,11 @@ PROGRAM = f"pbem {__version__}"
 # mail was meant, and the traces of our own code.
 _NEVER = ("address", "added", "message", "trace")
 
-# What all players are told of at once, by what it is, with the facts that they are told. An entry
-# of any other kind is the game master's alone until the match is over.
+# Who has written no name is called by his address in some mail programs; its host is left out.
+_HOST = re.compile(r"(?<=[^\s@<>\"])@[^\s@<>\",;]+")
+
+# What all players are told of, by what it is, with the facts that they are told. An entry of any
+# other kind is the game master's alone until the match is over.
 _TOLD: Mapping[str, tuple[str, ...]] = {
     "made": ("open_seats",),
     "joined": (),
@@ -38,7 +42,6 @@ _TOLD: Mapping[str, tuple[str, ...]] = {
     "held": (),
     "released": (),
     "run now": ("phase", "turn"),
-    "orders": ("turn",),
     "looked": ("seat", "turn"),
     "previewed": ("turn",),
     "exported": ("turn",),
@@ -84,6 +87,7 @@ def recorded(session: Session, match: Match) -> Json:
         "status": match.status,
         "phase": match.phase,
         "turn": match.turn,
+        "open_seats": match.open_seats,
         "deadline": _time(match.deadline),
         "created": _time(match.created),
         "winners": winners,
@@ -110,7 +114,7 @@ def _players(session: Session, names: Mapping[int, str]) -> list[Json]:
     return [
         {
             "seat": names[one.seat_id],
-            "person": one.person,
+            "person": _named(one.person),
             "from_turn": one.from_turn,
             "began": _time(one.began),
             "ended": _time(one.ended),
@@ -157,10 +161,30 @@ def _history(session: Session, match: Match) -> list[Json]:
             "time": _time(entry.time),
             "who": entry.who,
             "what": entry.what,
-            "facts": {key: fact for key, fact in entry.facts.items() if key not in _NEVER},
+            "facts": {
+                key: _named(fact) if key in ("person", "why") else fact
+                for key, fact in entry.facts.items()
+                if key not in _NEVER
+            },
         }
         for entry in session.scalars(query)
     ]
+
+
+def _named(text: str) -> str:
+    return _HOST.sub("", text)
+
+
+def opened(session: Session, match: Match, now: datetime) -> Json:
+    """Return a match's record for its game master, and write down that he opened it.
+
+    Of a match that is over nothing is written: no sealed orders are in it. Else the next report
+    tells all players, as where he reads a single sheet.
+    """
+    if match.status != "over":
+        store.record(session, match, now, "gm", "exported", turn=match.turn)
+        session.flush()
+    return recorded(session, match)
 
 
 def published(record: Json) -> Json:

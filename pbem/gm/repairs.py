@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 
 from pbem import game as games
 from pbem import matches, schedule, settings, store
+from pbem.game import Json
 from pbem.gm.clock import must_be_on, tell_all
 from pbem.store import Letter, Match, Seat, Sheet, Turn
 
@@ -151,12 +152,15 @@ def _set_game_option(session: Session, match: Match, option: str, value: str) ->
         )
         seats = [seat.name for seat in match.seats]
         for turn in session.scalars(query):
+            events: list[Json] = []
             if turn.number == 0:
                 state = game.setup(seats, options, games.chance(match.seed, 0, "setup"))
             else:
                 texts: dict[str | None, str] = {seat: turn.orders.get(seat, "") for seat in seats}
                 texts[None] = turn.orders.get("", "")
-                state = games.play(game, state, texts, match.seed, turn.number).state
-            if game.dump(state) != turn.state:
+                played = games.play(game, state, texts, match.seed, turn.number)
+                state, events = played.state, [games.event_json(one) for one in played.events]
+            # What was to be seen of a turn, and by whom, must come out the same too.
+            if [game.dump(state), json.loads(json.dumps(events))] != [turn.state, turn.events]:
                 raise ValueError(f"{option} can't change any more: turn {turn.number} went by it")
     match.options = options

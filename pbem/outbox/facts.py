@@ -119,7 +119,8 @@ def _notes(session: Session, match: Match, turn: Turn, seat: str | None) -> list
         stop = "" if message.endswith("?") else "."
         notes.append(f"Your line {line} was not carried out: {message}{stop}")
     entries = select(store.Entry).where(
-        store.Entry.match_id == match.id, store.Entry.what.in_(("looked", "previewed"))
+        store.Entry.match_id == match.id,
+        store.Entry.what.in_(("looked", "previewed", "exported")),
     )
     looks = [one for one in session.scalars(entries) if one.facts["turn"] == turn.number - 1]
     looked = dict.fromkeys(one.facts["seat"] for one in looks if one.what == "looked")
@@ -127,6 +128,8 @@ def _notes(session: Session, match: Match, turn: Turn, seat: str | None) -> list
         notes.append(f"The game master read the sealed orders of {', '.join(looked)}.")
     if any(one.what == "previewed" for one in looks):
         notes.append("The game master looked at what the turn would do before it was run.")
+    if any(one.what == "exported" for one in looks):
+        notes.append("The game master exported the match, sealed orders included.")
     return notes
 
 
