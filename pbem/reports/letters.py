@@ -48,17 +48,12 @@ def words(kind: str, facts: Mapping[str, Any], folder: Path | None = None) -> Wo
     game = facts.get("game")
     plain, markup = environment(folder, game, False), environment(folder, game, True)
     pictures: list[Picture] = []
-    context = {
-        **_LEFT_OUT,
+    ours = {
         "marker": Ours(MARKER),
         "form_begin": Ours(FORM_BEGIN),
         "form_end": Ours(FORM_END),
-        **facts,
     }
-
-    def part(name: str, **more: Any) -> str:
-        """Render one of the game's own templates as plain text; the general one if it has none."""
-        return render(plain, (f"{game}/{name}", f"game/{name}"), {**context, **more}).strip("\n")
+    context = _with_parts({**ours, **facts}, folder)
 
     def drawn() -> dict[str, Any] | None:
         """Draw the game's picture, if it has one; the letter takes it along."""
@@ -70,12 +65,12 @@ def words(kind: str, facts: Mapping[str, Any], folder: Path | None = None) -> Wo
         except ValueError as error:
             raise TemplateFault(f"{game}/picture.svg can't be drawn: {error}") from error
         cid = f"{sha256(png).hexdigest()[:24]}@pbem"
-        made = Picture(cid, png, " ".join(part("picture.txt").split()))
+        made = Picture(cid, png, " ".join(context["part"]("picture.txt").split()))
         if made not in pictures:
             pictures.append(made)
         return {"cid": made.cid, "alt": made.alt, "width": width(png)}
 
-    context.update(part=part, drawn=drawn)
+    context["drawn"] = drawn
     subject = one_line(render(plain, f"{kind}/subject.txt", context))
     text = _tidy(render(plain, f"{kind}/body.txt", context))
     html = render(markup, (f"{kind}/body.html",), context)
@@ -90,11 +85,32 @@ def words(kind: str, facts: Mapping[str, Any], folder: Path | None = None) -> Wo
     )
 
 
+def _with_parts(facts: Mapping[str, Any], folder: Path | None) -> dict[str, Any]:
+    """Return the context of a game's templates: facts, and `part` for another template of it."""
+    game = facts.get("game")
+    plain = environment(folder, game, False)
+    context = {**_LEFT_OUT, **facts}
+
+    def part(name: str, **more: Any) -> str:
+        """Render one of the game's own templates as plain text; the general one if it has none."""
+        return render(plain, (f"{game}/{name}", f"game/{name}"), {**context, **more}).strip("\n")
+
+    context["part"] = part
+    return context
+
+
 def part(name: str, facts: Mapping[str, Any], folder: Path | None = None) -> str:
     """Return a game's own part of a letter as text, such as `report.txt`."""
+    text: str = _with_parts(facts, folder)["part"](name)
+    return _tidy(text)
+
+
+def fragment(name: str, facts: Mapping[str, Any], folder: Path | None = None) -> str:
+    """Return a game's own part as markup, such as `report.html` or `picture.svg`; empty where there
+    is none. Every value in it is escaped."""
     game = facts["game"]
-    plain = environment(folder, game, False)
-    return _tidy(render(plain, (f"{game}/{name}", f"game/{name}"), {**_LEFT_OUT, **facts}))
+    markup = environment(folder, game, True)
+    return render(markup, (f"{game}/{name}", f"game/{name}"), _with_parts(facts, folder)).strip()
 
 
 def rules(game: str, options: Mapping[str, Any], folder: Path | None = None) -> str:

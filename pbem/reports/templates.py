@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
+from hashlib import sha256
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
@@ -245,6 +246,22 @@ def _roots(folder: Path | None, game: str | None) -> list[Path]:
             Path(place) / "templates" for place in (home and home.submodule_search_locations) or ()
         ]
     return [root for root in roots if root.is_dir()]
+
+
+def fingerprint(folder: Path | None, game: str | None) -> str:
+    """Return what is the same only while all templates are that a game's letters and pages use."""
+    found = sha256()
+    for root in _roots(folder, game):
+        for path in sorted(root.rglob("*")):
+            if path.is_file():
+                found.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes() + b"\0")
+    return found.hexdigest()
+
+
+def read(name: str, folder: Path | None, game: str | None = None) -> str | None:
+    """Return the text of a file among the templates as it stands, or `None` where there is none."""
+    path = _first(_roots(folder, game), name)
+    return None if path is None else path.read_text("utf-8")
 
 
 def _located(error: BaseException, fault: str) -> str:

@@ -1,0 +1,57 @@
+"""The index that a match's pages are searched by: a script of plain data, a line a turn.
+
+It is a script because pages opened from disk can't read any other file. It holds nothing but JSON
+within one call; what is found is shown as text, never as markup.
+"""
+
+import html
+import json
+import re
+from collections.abc import Mapping, Sequence
+
+from pbem.archive import telling
+from pbem.game import Json
+
+_HEAD, _TAIL = "pbemIndex([\n", "null]);\n"
+# A drawing isn't words.
+_DRAWING = re.compile(r"<(pre|svg)\b.*?</\1>", re.DOTALL)
+_TAG = re.compile(r"<[^>]*>")
+
+
+def words(record: Json, turn: Json, headline: str, report: str, press: Sequence[Json]) -> str:
+    """Return the index's line for a turn: its report, its orders by line, its press.
+
+    Each is an address from the match's folder, what it is, and its words.
+    """
+    number = turn["number"]
+    page = f"turn-{number}.html"
+    which = "Set-up" if number == 0 else f"Turn {number}"
+    told = " ".join(html.unescape(_TAG.sub(" ", _DRAWING.sub(" ", report))).split())
+    found = [[page, f"{which}, report", f"{headline}. {told}"]]
+    for position, seat in enumerate((*record["seats"], "")):
+        place = position + 1 if seat else 0
+        whose = seat or "the game master"
+        for line in telling.numbered(turn["orders"].get(seat, ""))[: telling.MOST_LINES]:
+            address = f"{page}#o{place}-{line[0]}"
+            found.append([address, f"{which}, orders of {whose}", line[1]])
+    for one in press:
+        what = f"{which}, press by {one['by']} to {one['to']}"
+        found.append([f"{page}#{one['id']}", what, " ".join(one["text"].split())])
+    line = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+    # A line of the file is a line of the index, also for JavaScript of old.
+    return line.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").replace("<", "\\u003c")
+
+
+def script(lines: Mapping[int, str]) -> bytes:
+    """Return the index as a script, from its lines by turn."""
+    body = "".join(f"{lines[number]},\n" for number in sorted(lines))
+    return f"{_HEAD}{body}{_TAIL}".encode("utf-8", "replace")
+
+
+def lines_of(script: bytes) -> dict[int, str]:
+    """Return the lines by turn of a script made before, those of turns that didn't change."""
+    text = script.decode("utf-8")
+    if not (text.startswith(_HEAD) and text.endswith(_TAIL)):
+        return {}
+    lines = text[len(_HEAD) : -len(_TAIL)].split("\n")
+    return {number: line.removesuffix(",") for number, line in enumerate(lines) if line}

@@ -1,0 +1,179 @@
+"""The static site of some matches: built into a folder, only what has changed since the last time.
+
+What a page is made from has a key; a page whose key is the same as before is left as it is. A match
+whose fingerprint is the same isn't even loaded. The folder may hold other matches' pages and other
+people's files: neither is touched.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pbem.archive import folder as folders
+from pbem.game import Json
+
+Files = Mapping[str, bytes]
+
+
+class Source(NamedTuple):
+    """A match to be built: its name, what is the same while nothing of it changes, and how to get
+    its published record."""
+
+    match: str
+    fingerprint: str
+    record: Callable[[], Json]
+
+
+@dataclass(slots=True)
+class Built:
+    """What a build did: matches there are in it, those that changed, files written and removed."""
+
+    folder: Path
+    matches: int = 0
+    changed: list[str] = field(default_factory=list)
+    written: int = 0
+    removed: int = 0
+
+    def told(self) -> list[str]:
+        """Say it, a line each."""
+        return [
+            f"{self.folder / 'index.html'}: {len(self.changed)} of {self.matches} matches changed, "
+            f"{self.written} files written, {self.removed} removed"
+        ]
+
+
+class Place(NamedTuple):
+    """Where a site is built, what it is called, and where templates are looked for first."""
+
+    folder: Path
+    name: str
+    templates: Path | None = None
+    url: str = ""
+
+
+def build(place: Place, sources: Iterable[Source]) -> Built:
+    """Build the pages of some matches, and the index of all that are in the folder."""
+    known = folders.manifest(place.folder)
+    built = Built(place.folder)
+    for source in sources:
+        built.matches += 1
+        before = known["matches"].get(source.match, {"units": {}})
+        stamp = _stamp(place, source)
+        intact = all(folders.is_intact(place.folder, one) for one in before["units"].values())
+        if before.get("stamp") != stamp or not intact:
+            _build_match(place, known, source, stamp, built)
+    _build_common(place, known, built)
+    return built
+
+
+def _stamp(place: Place, source: Source) -> str:
+    return _key(source.fingerprint, place.name, place.url, code(place.templates))
+
+
+@cache
+def code(templates: Path | None) -> str:
+    """Return what is the same only while the program and its templates are."""
+    from pbem.reports.templates import fingerprint
+
+    package = Path(__file__).parent.parent
+    found = sha256(fingerprint(templates, None).encode())
+    for part in ("archive", "games", "reports"):
+        for path in sorted((package / part).rglob("*.py")):
+            found.update(path.read_bytes())
+    return found.hexdigest()
+
+
+def _key(*values: Any) -> str:
+    text = json.dumps(values, ensure_ascii=True, separators=(",", ":"))
+    return sha256(text.encode()).hexdigest()[:32]
+
+
+def _build_match(place: Place, known: Json, source: Source, stamp: str, built: Built) -> None:
+    from pbem.archive import feed
+    from pbem.archive.match import made
+
+    record = source.record()
+    before = known["matches"].get(source.match, {"units": {}})
+    intact = {
+        name: unit
+        for name, unit in before["units"].items()
+        if folders.is_intact(place.folder, unit)
+    }
+    units: Json = {}
+    fresh: dict[str, bytes] = {}
+    for one in made(record, place, code(place.templates), intact):
+        kept = one.files is None
+        if one.files is None:
+            units[one.name] = intact[one.name]
+            continue
+        del kept
+        files = {f"{source.match}/{name}": content for name, content in one.files.items()}
+        fresh |= files
+        sizes = {name: len(content) for name, content in files.items()}
+        units[one.name] = {"key": one.key, "files": sizes, **one.facts}
+    entries = [
+        feed.entry(record, turn, units[f"turn-{turn['number']}"]["headline"])
+        for turn in record["turns"][-feed.MOST_ENTRIES :]
+    ]
+    _put(place, known, fresh, built)
+    old = {name for unit in before["units"].values() for name in unit["files"]}
+    new = {name for unit in units.values() for name in unit["files"]}
+    built.removed += folders.remove(place.folder, sorted(old - new))
+    built.changed.append(source.match)
+    known["matches"][source.match] = {
+        "stamp": stamp,
+        "card": _card(record),
+        "entries": entries,
+        "units": units,
+    }
+    known["claimed"] = []
+    folders.write_manifest(place.folder, known)
+
+
+def _put(place: Place, known: Json, files: Files, built: Built) -> None:
+    """Write files, those that changed; that they are ours is written down before."""
+    folders.check_free(place.folder, known, files)
+    if not set(files) <= folders.ours(known):
+        known["claimed"] = sorted(files)
+        folders.write_manifest(place.folder, known)
+    for name, content in files.items():
+        built.written += folders.place(place.folder, name, content)
+
+
+def _card(record: Json) -> Json:
+    """Return what the index tells of a match."""
+    turns = record["turns"]
+    return {
+        key: record[key]
+        for key in ("match", "game", "title", "status", "phase", "turn", "winners", "zone")
+    } | {
+        "players": record["seats"],
+        "began": record["created"],
+        "last": turns[-1]["ran"] if turns else record["created"],
+        "deadline": record["deadline"],
+    }
+
+
+def _build_common(place: Place, known: Json, built: Built) -> None:
+    """Build what all matches share: index, feed, style sheet, scripts."""
+    matches = known["matches"]
+    entries = [entry for one in matches.values() for entry in one["entries"]]
+    cards = [one["card"] for one in matches.values()]
+    key = _key(place.name, place.url, code(place.templates), cards, entries)
+    before = known["common"].get("common")
+    if before and before["key"] == key and folders.is_intact(place.folder, before):
+        return
+    from pbem.archive.front import common
+
+    files = common(place, cards, entries)
+    _put(place, known, files, built)
+    gone = set(before["files"]) - set(files) if before else set()
+    built.removed += folders.remove(place.folder, sorted(gone))
+    sizes = {name: len(content) for name, content in files.items()}
+    known["common"] = {"common": {"key": key, "files": sizes}}
+    known["claimed"] = []
+    folders.write_manifest(place.folder, known)

@@ -1,0 +1,131 @@
+"""Records of matches played by the games' scripted players, and their sites, to look at.
+
+`python -m tests.archive.played DIR` builds the archive of a match of every game, in all the ways
+of `tests.games.matches`, each once whole and once as it was while the match ran.
+"""
+
+import sys
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from pbem import game as games
+from pbem.archive import published
+from pbem.settings import SETTINGS
+from tests.games import matches
+
+BEGAN = datetime(2026, 12, 6, 19, 0, tzinfo=UTC)
+
+
+def record(key: str, way: int = 0, turns: int | None = None, name: str = "") -> dict[str, Any]:
+    """Return the whole record of a match of a game, after some of its turns or to its end."""
+    at, played = matches.match(key, way)
+    steps = played[:turns]
+    name = name or f"{key}{way + 1}"
+    state = at.begin()
+    found = [_turn(0, "setup", at, state, [], {}, {})]
+    history = [
+        _entry(0, "gm", "made", open_seats=0),
+        _entry(0, "gm", "begun", seed_hash=_hash(matches.SEED)),
+    ]
+    for step in steps:
+        texts = {seat or "": text for seat, text in step.texts.items() if text}
+        waiting = at.game.waiting(step.state)
+        problems = {
+            seat: [list(one) for one in of]
+            for seat, of in step.played.problems.items()
+            if of and seat
+        }
+        missing = [seat for seat in waiting if seat not in texts]
+        one = _turn(
+            step.number,
+            step.state.phase,
+            at,
+            step.played.state,
+            step.played.events,
+            texts,
+            problems,
+        )
+        found.append({**one, "missing": missing})
+        history += _press(step.number, at.seats)
+        history.append(
+            _entry(step.number, "program", "run", turn=step.number, phase=step.state.phase)
+        )
+        state = step.played.state
+    over = state.phase == "over"
+    winners = list(at.game.winners(state)) if over else []
+    if over:
+        history.append(_entry(len(steps), "program", "over", winners=winners))
+    defaults = games.read_options(SETTINGS, {}, "a match")
+    del defaults["seed"]
+    return {
+        "format": 1, "program": "pbem 0.1.0", "whole": True, "match": name, "game": key,
+        "title": at.game.TITLE, "seats": list(at.seats), "options": dict(at.options),
+        "settings": defaults, "zone": "Europe/Berlin", "schedules": ["weekly Sun 20:00"],
+        "status": "over" if over else "running", "phase": state.phase, "turn": len(steps),
+        "deadline": None if over else _time(len(steps) + 1), "created": _time(0),
+        "winners": winners, "seed": matches.SEED, "seed_sha256": _hash(matches.SEED),
+        "players": [
+            {"seat": seat, "person": f"{seat} Example", "from_turn": 0, "began": _time(0),
+             "ended": None}
+            for seat in at.seats
+        ],
+        "turns": found, "undone": [], "sheets": [], "history": history,
+    }  # fmt: skip
+
+
+def _turn(
+    number: int, phase: str, at: Any, state: Any, events: Any, orders: Any, problems: Any
+) -> dict[str, Any]:
+    return {
+        "number": number, "phase": phase, "state": at.game.dump(state),
+        "events": [games.event_json(event) for event in events], "orders": orders,
+        "problems": problems, "missing": [], "ran": _time(number),
+        "deadline": None if state.phase == "over" else _time(number + 1),
+    }  # fmt: skip
+
+
+def _press(number: int, seats: Any) -> list[dict[str, Any]]:
+    by, other = seats[number % len(seats)], seats[(number + 1) % len(seats)]
+    if number % 3 == 0:
+        return []
+    to_all = number % 3 == 1
+    return [
+        _entry(
+            number - 0.5, by, "press", by=by, to="all" if to_all else other, turn=number - 1,
+            text=f"To whom it concerns:\nturn {number} will be mine. Will {other} help?",
+            seen_by=None if to_all else [by, other],
+        )
+    ]  # fmt: skip
+
+
+def _entry(weeks: float, who: str, what: str, **facts: Any) -> dict[str, Any]:
+    return {"time": _time(weeks), "who": who, "what": what, "facts": facts}
+
+
+def _time(weeks: float) -> str:
+    return (BEGAN + timedelta(weeks=weeks)).isoformat()
+
+
+def _hash(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
+
+
+def main(folder: Path) -> None:
+    """Build the sites of all games into a folder."""
+    from pbem.archive import site
+
+    records = []
+    for key in games.installed():
+        for way in range(1 + len(matches.WAYS.get(key, ()))):
+            whole = record(key, way)
+            middle = record(key, way, (whole["turn"] + 1) // 2, f"{key}{way + 1}-running")
+            records += [published(whole), published(middle)]
+    sources = [site.Source(one["match"], _hash(repr(one)), lambda one=one: one) for one in records]
+    place = site.Place(folder, "Gia's games")
+    print("\n".join(site.build(place, sources).told()))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
