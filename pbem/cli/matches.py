@@ -51,9 +51,7 @@ def new(
 
     desk: Desk = context.obj
     config = desk.config()
-    if not _NAME.fullmatch(match):
-        remedy = "use a-z, 0-9 and -, at most 32, beginning with a letter or digit"
-        raise Wrong(f"MATCH {match!r}: no name for a match; {remedy}")
+    check_name(match, "MATCH")
     if not 0 <= opened <= _MOST_OPEN:
         raise Wrong(f"--open {opened}: write a number of seats from 0 to {_MOST_OPEN}")
     try:
@@ -223,6 +221,13 @@ def show(
             cli.say_json(overview.view(row, found, seat))
         else:
             cli.say(overview.shown(session, config, row, found, seat, desk.now).rstrip())
+
+
+def check_name(name: str, what: str) -> None:
+    """Raise `Wrong` for what can be no match's name; `what` says where it was written."""
+    if not _NAME.fullmatch(name):
+        remedy = "use a-z, 0-9 and -, at most 32, beginning with a letter or digit"
+        raise Wrong(f"{what} {name!r}: no name for a match; {remedy}")
 
 
 def find(session: Any, name: str) -> "Match":

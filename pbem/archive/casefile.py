@@ -1,0 +1,41 @@
+"""A turn of a match as a case file, so that one can ask what else might have come of it.
+
+The dice of a case go by the place of a turn in it, those of a match by the number of the phase. So
+that both are the same a case begins at the set-up, and has all turns that stand up to the one asked
+for; turns that were taken back are left out, as are the dice they had.
+"""
+
+from pbem.game import Json
+
+
+def case(record: Json, number: int) -> Json:
+    """Return a case file of a match up to a turn, by its record, which has to be whole.
+
+    Each turn has the orders it was run with, standing ones and the game's own included. Raise
+    `ValueError` where the match has no such turn, or the record lacks orders and seed.
+    """
+    if not record["whole"] or record["seed"] is None:
+        raise ValueError("orders and seed are not public; no case can be made without them")
+    last = len(record["turns"]) - 1
+    if not 1 <= number <= last:
+        there_are = f"has turns 1 to {last}" if last > 0 else "has run no turn yet"
+        raise ValueError(f"{record['match']} {there_are}")
+    return {
+        "game": record["game"],
+        "title": f"{record['match']}, turn {number}",
+        "seats": record["seats"],
+        "options": record["options"],
+        "seed": record["seed"],
+        "turns": [_turn(turn, record["seats"]) for turn in record["turns"][1 : number + 1]],
+    }
+
+
+def _turn(turn: Json, seats: list[str]) -> Json:
+    refused = {seat: sorted({line for line, _ in turn["problems"].get(seat, ())}) for seat in seats}
+    return {
+        "phase": turn["phase"],
+        "number": turn["number"],
+        "orders": {seat: text for seat, text in turn["orders"].items() if seat},
+        "gm": turn["orders"].get("", ""),
+        "expect": {"state": turn["state"], "refused": refused},
+    }
