@@ -88,11 +88,11 @@ def retake(session: Session, config: Config, row: Message, now: datetime) -> Tak
     return taken
 
 
-def is_known(engine: Engine, source: str, key: str) -> bool:
-    """Tell whether a message of a source, by its key there, was taken in before."""
+def known(engine: Engine, source: str, keys: Sequence[str]) -> set[str]:
+    """Return those of some keys of a source whose messages were taken in before."""
     with store.reading(engine) as session:
-        query = select(Message.id).where(Message.source == source, Message.key == key)
-        return session.scalar(query.limit(1)) is not None
+        query = select(Message.key).where(Message.source == source[:200], Message.key.in_(keys))
+        return set(session.scalars(query))
 
 
 def _open(config: Config, parcel: Parcel) -> _Opened:
@@ -102,7 +102,11 @@ def _open(config: Config, parcel: Parcel) -> _Opened:
     is_head = parcel.size > len(parcel.raw)
     limit = len(parcel.raw) - 1 if is_head else config.mail.size_limit
     try:
-        return _Opened(parcel, read(config, parcel.raw, parcel.recipient, limit))
+        letter = read(config, parcel.raw, parcel.recipient, limit)
+        if is_head:
+            why = f"it has {parcel.size} bytes, more than {config.mail.size_limit}"
+            letter = replace(letter, why=why)
+        return _Opened(parcel, letter)
     except Exception as error:
         digest = hashlib.sha256(parcel.raw).hexdigest()
         return _Opened(parcel, replace(read(config, b""), digest=digest), error)
