@@ -24,7 +24,8 @@ def case(record: Json, number: int) -> Json:
         "game": record["game"],
         "title": f"{record['match']}, turn {number}",
         "seats": record["seats"],
-        "options": record["options"],
+        # An option that is null was left at its default; not every reader takes it as a value.
+        "options": {k: value for k, value in record["options"].items() if value is not None},
         "seed": record["seed"],
         "turns": [_turn(turn, record["seats"]) for turn in record["turns"][1 : number + 1]],
     }

@@ -154,6 +154,7 @@ def _seats(session: Session, match: Match, record: Json) -> dict[str, Seat]:
         seats[name] = Seat(
             position=position, name=name, person=person, key=identity.new_key(), match=match
         )
+        session.add(seats[name])
     session.flush()
     for one in record["players"]:
         session.add(
