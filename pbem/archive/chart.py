@@ -76,10 +76,10 @@ def _svg(
     last = max(len(values) for values in rows.values()) - 1
     ticks = _ticks(min(*known, 0), max(*known, 1))
     place = _Place(width - _LEFT - room, last, ticks[0], ticks[-1])
+    summary = escape(printable(_summary(chart, rows)))
     parts = [
         f'<svg class="chart {"wide" if width > 500 else "narrow"}" viewBox="0 0 {width} {_HEIGHT}"'
-        f' role="img" xmlns="http://www.w3.org/2000/svg"><title>{escape(printable(_summary(chart, rows)))}'
-        "</title>"
+        f' role="img" xmlns="http://www.w3.org/2000/svg"><title>{summary}</title>'
     ]
     for tick in ticks:
         y = place.y(tick)

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 from pbem import __version__
 from pbem.archive import feed
-from pbem.archive.pages import state_of
+from pbem.archive.match_page import state_of
 from pbem.game import Json
 from pbem.reports.templates import environment, read, render
 

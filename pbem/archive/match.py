@@ -1,16 +1,13 @@
-"""A match's part of the site, unit by unit; a unit made from the same as before isn't made again."""
+"""A match's part of the site, unit by unit; one made from the same as before isn't made again."""
 
 import json
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from pbem.archive import feed, search, telling
-from pbem.archive.pages import Pages
+from pbem.archive import exported, feed, match_page, search, tables, telling, turn_page
+from pbem.archive.book import Book
 from pbem.game import Json
-
-if TYPE_CHECKING:
-    from pbem.archive.site import Place
 
 
 class Unit(NamedTuple):
@@ -25,57 +22,85 @@ class Unit(NamedTuple):
     facts: Json
 
 
-def made(record: Json, place: "Place", code: str, known: Mapping[str, Any]) -> Iterator[Unit]:
-    """Make the units of a match; `known` has those there are from before, by name."""
-    pages = Pages(record, place.name, place.templates)
+def made(book: Book, code: str, url: str, known: Mapping[str, Any], index: bytes) -> Iterator[Unit]:
+    """Make the units of a match.
+
+    `code` is the same while program and templates are, `url` the archive's address or empty,
+    `known` has the units there are from before, by name, and `index` what is searched.
+    """
+    record = book.record
     base = {key: record[key] for key in ("game", "title", "seats", "options", "whole", "zone")}
     base["reveal"] = record["settings"].get("reveal")
-    chain = _key(code, place.name, base)
+    chain = code = key_of(code, book.name, base)
     headlines: dict[int, str] = {}
-    lines: dict[int, str] = {}
-    kept: set[int] = set()
+    lines = search.lines_of(index)
     for turn in record["turns"]:
         number = turn["number"]
-        chain = _key(chain, turn)
-        press = pages.press_before(number)
-        key = _key(chain, press, pages.notes(number), number + 1 in pages.numbers)
+        # A page shows its turn, and of others only those before it.
+        chain = key_of(chain, turn)
+        key = key_of(chain, turn_page.key_of(book, turn))
         before = known.get(f"turn-{number}")
         if before and before["key"] == key:
             headlines[number] = before["headline"]
-            kept.add(number)
             yield Unit(f"turn-{number}", key, None, {})
             continue
-        headlines[number] = headline = pages.headline(turn)
-        yield Unit(f"turn-{number}", key, pages.turn(turn, headline), {"headline": headline})
-    undone, taken_back = {}, []
-    for turn in record["undone"]:
-        number = turn["number"]
-        undone[number] = undone.get(number, 0) + 1
-        name = f"turn-{number}-undone-{undone[number]}"
-        key = _key(code, base, turn, number in pages.numbers)
-        taken_back.append({"href": f"{name}.html", "number": number, "ran": turn["ran"]})
-        before = known.get(name)
-        if before and before["key"] == key:
-            yield Unit(name, key, None, {})
-            continue
-        yield Unit(name, key, pages.turn(turn, pages.headline(turn), undone[number]), {})
-    yield Unit("match", _key(code, record), pages.match(headlines, taken_back), {})
-    for turn in record["turns"]:
-        number = turn["number"]
-        if number not in lines:
-            report = telling.report(record, turn, place.templates)
-            lines[number] = search.words(
-                record, turn, headlines[number], report, pages.press_before(number)
-            )
-    yield Unit("search", "", {"search.js": search.script(lines)}, {})
-    entries = [feed.entry(record, turn, headlines[turn["number"]]) for turn in record["turns"]]
-    title = f"{record['match']}: {record['title']}"
-    written = feed.feed(title, f"{record['match']}/", entries, place.url, place.name)
-    text = json.dumps(record, ensure_ascii=False, indent=1)
-    files = {"feed.xml": written, "match.json": text.encode("utf-8", "replace")}
+        lines.pop(number, None)
+        headline = headlines[number] = telling.headline(record, turn, book.folder)
+        files = turn_page.made(book, turn, headline)
+        yield Unit(f"turn-{number}", key, files, {"headline": headline})
+    undone = []
+    for unit, turn in _taken_back(book, code, known):
+        undone.append({"href": f"{unit.name}.html", "number": turn["number"], "ran": turn["ran"]})
+        yield unit
+    yield Unit("match", "", match_page.made(book, headlines, undone), {})
+    files = {
+        "search.js": search.script(_lines(book, headlines, lines)),
+        "feed.xml": _feed(book, headlines, url),
+        "match.json": exported.written(record).encode(),
+        "match.sqlite": tables.database(book, headlines),
+    }
     yield Unit("data", "", files, {})
 
 
-def _key(*values: Any) -> str:
+def _taken_back(book: Book, code: str, known: Mapping[str, Any]) -> Iterator[tuple[Unit, Json]]:
+    """Make the units of the turns that were taken back, in the order they were run."""
+    count: dict[int, int] = {}
+    for turn in book.record["undone"]:
+        number = turn["number"]
+        count[number] = count.get(number, 0) + 1
+        name = f"turn-{number}-undone-{count[number]}"
+        key = key_of(code, turn, number in book.numbers)
+        before = known.get(name)
+        if before and before["key"] == key:
+            yield Unit(name, key, None, {}), turn
+        else:
+            headline = telling.headline(book.record, turn, book.folder)
+            files = turn_page.made(book, turn, headline, count[number])
+            yield Unit(name, key, files, {}), turn
+
+
+def _lines(book: Book, headlines: Mapping[int, str], known: Mapping[int, str]) -> dict[int, str]:
+    """Return the lines of the index that is searched, by turn; those known are taken."""
+    lines = {}
+    for turn in book.record["turns"]:
+        number = turn["number"]
+        if number in known:
+            lines[number] = known[number]
+        else:
+            report = telling.report(book.record, turn, book.folder)
+            press = book.press_before(number)
+            lines[number] = search.words(book.record, turn, headlines[number], report, press)
+    return lines
+
+
+def _feed(book: Book, headlines: Mapping[int, str], url: str) -> bytes:
+    record = book.record
+    entries = [feed.entry(record, turn, headlines[turn["number"]]) for turn in record["turns"]]
+    title = f"{record['match']}: {record['title']}"
+    return feed.feed(title, f"{record['match']}/", entries, url, book.name)
+
+
+def key_of(*values: Any) -> str:
+    """Return what is the same only where some JSON values are."""
     text = json.dumps(values, ensure_ascii=True, separators=(",", ":"))
     return sha256(text.encode()).hexdigest()[:32]

@@ -31,9 +31,8 @@ def words(record: Json, turn: Json, headline: str, report: str, press: Sequence[
     for position, seat in enumerate((*record["seats"], "")):
         place = position + 1 if seat else 0
         whose = seat or "the game master"
-        for line in telling.numbered(turn["orders"].get(seat, ""))[: telling.MOST_LINES]:
-            address = f"{page}#o{place}-{line[0]}"
-            found.append([address, f"{which}, orders of {whose}", line[1]])
+        for at, text in telling.numbered(turn["orders"].get(seat, ""))[: telling.MOST_LINES]:
+            found.append([f"{page}#o{place}-{at}", f"{which}, orders of {whose}", text])
     for one in press:
         what = f"{which}, press by {one['by']} to {one['to']}"
         found.append([f"{page}#{one['id']}", what, " ".join(one["text"].split())])

@@ -20,10 +20,11 @@ Files = Mapping[str, bytes]
 
 
 class Source(NamedTuple):
-    """A match to be built: its name, what is the same while nothing of it changes, and how to get
-    its published record."""
+    """A match to be built: its name, its game's key, what is the same while nothing of it changes,
+    and how to get its published record."""
 
     match: str
+    game: str
     fingerprint: str
     record: Callable[[], Json]
 
@@ -71,16 +72,16 @@ def build(place: Place, sources: Iterable[Source]) -> Built:
 
 
 def _stamp(place: Place, source: Source) -> str:
-    return _key(source.fingerprint, place.name, place.url, code(place.templates))
+    return _key(source.fingerprint, place.name, place.url, code(place.templates, source.game))
 
 
 @cache
-def code(templates: Path | None) -> str:
-    """Return what is the same only while the program and its templates are."""
+def code(templates: Path | None, game: str | None) -> str:
+    """Return what is the same only while the program and a game's templates are."""
     from pbem.reports.templates import fingerprint
 
     package = Path(__file__).parent.parent
-    found = sha256(fingerprint(templates, None).encode())
+    found = sha256(fingerprint(templates, game).encode())
     for part in ("archive", "games", "reports"):
         for path in sorted((package / part).rglob("*.py")):
             found.update(path.read_bytes())
@@ -93,8 +94,8 @@ def _key(*values: Any) -> str:
 
 
 def _build_match(place: Place, known: Json, source: Source, stamp: str, built: Built) -> None:
-    from pbem.archive import feed
-    from pbem.archive.match import made
+    from pbem.archive import feed, match
+    from pbem.archive.book import Book
 
     record = source.record()
     before = known["matches"].get(source.match, {"units": {}})
@@ -103,14 +104,15 @@ def _build_match(place: Place, known: Json, source: Source, stamp: str, built: B
         for name, unit in before["units"].items()
         if folders.is_intact(place.folder, unit)
     }
+    index = place.folder / source.match / "search.js"
+    was = index.read_bytes() if "data" in intact else b""
+    book = Book(record, place.name, place.templates)
     units: Json = {}
     fresh: dict[str, bytes] = {}
-    for one in made(record, place, code(place.templates), intact):
-        kept = one.files is None
+    for one in match.made(book, code(place.templates, record["game"]), place.url, intact, was):
         if one.files is None:
             units[one.name] = intact[one.name]
             continue
-        del kept
         files = {f"{source.match}/{name}": content for name, content in one.files.items()}
         fresh |= files
         sizes = {name: len(content) for name, content in files.items()}
@@ -163,7 +165,7 @@ def _build_common(place: Place, known: Json, built: Built) -> None:
     matches = known["matches"]
     entries = [entry for one in matches.values() for entry in one["entries"]]
     cards = [one["card"] for one in matches.values()]
-    key = _key(place.name, place.url, code(place.templates), cards, entries)
+    key = _key(place.name, place.url, code(place.templates, None), cards, entries)
     before = known["common"].get("common")
     if before and before["key"] == key and folders.is_intact(place.folder, before):
         return

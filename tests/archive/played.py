@@ -122,7 +122,10 @@ def main(folder: Path) -> None:
             whole = record(key, way)
             middle = record(key, way, (whole["turn"] + 1) // 2, f"{key}{way + 1}-running")
             records += [published(whole), published(middle)]
-    sources = [site.Source(one["match"], _hash(repr(one)), lambda one=one: one) for one in records]
+    sources = [
+        site.Source(one["match"], one["game"], _hash(repr(one)), lambda one=one: one)
+        for one in records
+    ]
     place = site.Place(folder, "Gia's games")
     print("\n".join(site.build(place, sources).told()))
 
