@@ -45,8 +45,14 @@ def run(folder: Path, seed: str) -> Iterator[str]:
     now = BEGIN
     for key in games.installed():
         now = yield from _play(engine, config, key, seed, now + timedelta(hours=1))
+    # A page is told by the same templates as a letter, and takes as long to import.
+    from pbem.archive import site
+    from pbem.archive.sources import sources
+
+    site.build(site.Place(folder / "archive", "The demo's matches"), sources(engine))
     yield ""
     yield "Where to look:"
+    yield f"  the archive, in a browser           {folder / 'archive' / 'index.html'}"
     yield f"  reports, as text and in a browser   {folder / 'reports'}"
     yield f"  the mails that came                 {folder / 'mail' / 'in'}"
     yield f"  the letters that went               {folder / 'mail' / 'out'}"

@@ -116,8 +116,8 @@ class Book:
     def part(self, name: str, facts: Json, turn: Json | None) -> Markup:
         """Render a game's own part of a page; empty where it has no template for it.
 
-        Only the match's page (`turn` is `None`) is told the `last` turn: a turn's page would have to
-        be made again with every turn that follows.
+        Only the match's page (`turn` is `None`) is told the `last` turn: a turn's page would have
+        to be made again with every turn that follows.
         """
         record = self.record
         seats = record["seats"]

@@ -39,12 +39,15 @@ class Built:
     written: int = 0
     removed: int = 0
 
-    def told(self) -> list[str]:
-        """Say it, a line each."""
-        return [
-            f"{self.folder / 'index.html'}: {len(self.changed)} of {self.matches} matches changed, "
+    def told(self) -> str:
+        """Say it in a line."""
+        count = len(self.changed)
+        changed = "nothing has changed" if not count else f"built {', '.join(self.changed)}"
+        matches = f"{self.matches} {'match' if self.matches == 1 else 'matches'}"
+        return (
+            f"{self.folder / 'index.html'}: {matches}, {changed}; "
             f"{self.written} files written, {self.removed} removed"
-        ]
+        )
 
 
 class Place(NamedTuple):

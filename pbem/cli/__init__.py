@@ -65,7 +65,7 @@ _WHERE = {
     "lmtp": ("serve-lmtp",),
     "matches": ("new", "run", "resume", "show"),
     "master": ("gm", "orders", "status", "letters", "letter", "doctor"),
-    "archive": ("export", "import", "verify"),
+    "archive": ("archive", "export", "import", "verify"),
     "tools": ("init", "demo", "judge", "read", "board", "rules"),
 }
 _COMMANDS = {name: module for module, names in _WHERE.items() for name in names}

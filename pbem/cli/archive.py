@@ -1,6 +1,7 @@
-"""Commands of the archive: export, import, verify."""
+"""Commands of the archive: the static site, export, import, verify."""
 
 import os
+import re
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -11,11 +12,46 @@ import typer
 from pbem import cli
 from pbem.cli import DONE, FAILED, Desk
 from pbem.cli.matches import AsJson, MatchName, check_name, find
-from pbem.faults import Wrong
+from pbem.faults import Away, Wrong
 
 app = typer.Typer()
 
+_BASE = re.compile(r"https?://[^\s<>\"']+")
+
 ExportFile = Annotated[Path, typer.Argument(metavar="FILE", help="An export; - reads it.")]
+
+
+@app.command()
+def archive(
+    context: typer.Context,
+    match: Annotated[str | None, typer.Argument(metavar="[MATCH]", help="Only this one.")] = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where it is built.")] = Path("archive"),
+    url: Annotated[
+        str, typer.Option(metavar="BASE", help="Where it will be found, for its feeds' links.")
+    ] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Build the static site of all matches, or of one; only what has changed is built again."""
+    from pbem import store
+    from pbem.archive import site
+    from pbem.archive.sources import sources
+
+    desk: Desk = context.obj
+    config = desk.config()
+    if url and not _BASE.fullmatch(url):
+        raise Wrong(f"--url {url}: write the address of the archive's folder, https://…")
+    engine = desk.engine(config)
+    with store.alone(engine, "archive") as is_ours:
+        if not is_ours:
+            raise Away(f"{out}: an archive is being built already; try again when it is done")
+        place = site.Place(
+            out, f"{config.game_master.name}'s matches", config.templates_folder, url
+        )
+        built = site.build(place, sources(engine, match))
+    if as_json:
+        cli.say_json({**asdict(built), "folder": str(built.folder)})
+    else:
+        cli.say(built.told())
 
 
 @app.command()

@@ -127,7 +127,7 @@ def main(folder: Path) -> None:
         for one in records
     ]
     place = site.Place(folder, "Gia's games")
-    print("\n".join(site.build(place, sources).told()))
+    print(site.build(place, sources).told())
 
 
 if __name__ == "__main__":

@@ -31,3 +31,8 @@ def test_the_demo_plays_every_game_to_its_end_without_a_word_of_trouble(tmp_path
     database.close()
     for place in ("reports", "pictures"):
         assert any((tmp_path / "demo" / place).iterdir())
+    archive = tmp_path / "demo" / "archive"
+    assert str(archive / "index.html") in done.stdout
+    assert {path.parent.name for path in archive.glob("*/turn-6.html")} == {
+        f"{key}1" for key in game.installed()
+    }
