@@ -135,6 +135,8 @@ def _store(
             break
         except IntegrityError:
             continue
+    else:
+        raise store.StoreAway("other processes store the same mails just now; try again later")
     return [fresh.pop(key, None) for key in keys]
 
 
