@@ -241,7 +241,8 @@ userdb {{
 """
 
 
-def _free_ports() -> tuple[int, int]:
+def free_ports() -> tuple[int, int]:
+    """Return two ports that nobody listens at just now."""
     with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("", 0)) as other:
         return one.getsockname()[1], other.getsockname()[1]
 
@@ -289,7 +290,7 @@ def _started(
     """Start Dovecot; try other ports where another program was quicker to take these."""
     said: list[str] = []
     for _ in range(5):
-        port, tls_port = _free_ports()
+        port, tls_port = free_ports()
         settings = {"folder": folder, "port": port, "tls_port": tls_port, "uid": uid, "gid": gid}
         (folder / "conf").write_text(own + _DOVECOT.format(**settings))
         process = subprocess.Popen(
