@@ -1,6 +1,7 @@
 """Alphabet Auction by Allan Stagg: the functions of the protocol `pbem.game.Game`."""
 
 from pbem.game import Option, one_of
+from pbem.games.alphabet.archive import chapter, course
 from pbem.games.alphabet.bot import bot
 from pbem.games.alphabet.page import page
 from pbem.games.alphabet.sheet import GRAMMAR, check
@@ -30,7 +31,9 @@ __all__ = [
     "TITLE",
     "adjudicate",
     "bot",
+    "chapter",
     "check",
+    "course",
     "dump",
     "forecast",
     "load",

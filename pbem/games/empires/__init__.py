@@ -1,5 +1,6 @@
 """Empires: seven epochs of sealed bids for the empires of world history, and the ledger of VP."""
 
+from pbem.games.empires.archive import chapter, course
 from pbem.games.empires.bot import bot, gm_bot
 from pbem.games.empires.orders import GRAMMAR, check
 from pbem.games.empires.page import page
@@ -19,7 +20,9 @@ __all__ = [
     "TITLE",
     "adjudicate",
     "bot",
+    "chapter",
     "check",
+    "course",
     "dump",
     "forecast",
     "gm_bot",

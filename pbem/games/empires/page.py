@@ -31,7 +31,7 @@ def page(state: State, seat: str | None, events: Sequence[Event]) -> Json:
         "free": list(state.free),
         "mine": next((_claim(c) for who, c in state.claims.items() if who == seat), None),
         "legend": [{"label": short[s], "seat": s} for s in state.seats if short[s] != s],
-        "story": _story([e for e in events if e.seen_by is None or seat in e.seen_by]),
+        "story": story([e for e in events if e.seen_by is None or seat in e.seen_by]),
         "matrices": matrices,
         "offers": _offers(state, seat) if state.phase in ("bid", "pick") else [],
         "ledger": ledger,
@@ -42,6 +42,40 @@ def page(state: State, seat: str | None, events: Sequence[Event]) -> Json:
     }
 
 
+def story(events: Sequence[Event]) -> list[Json]:
+    """Tell the turn: what decided a claim, and what it cost, joined to the claim itself.
+
+    A claim has `why` (the facts of `decided`), `how` (it was chosen) and `vp` (left after it),
+    each `None` where the reader may not know it or there is none.
+    """
+    items: list[Json] = []
+    decided: Mapping[str, Any] | None = None
+    for event in events:
+        facts = event.facts
+        if event.kind == "decided":
+            decided = facts
+        elif event.kind == "claim":
+            why = decided if decided and decided["empire"] == facts["empire"] else None
+            items.append({"kind": "claim", **facts, "why": why, "how": None, "vp": None})
+        elif event.kind == "chosen":
+            items[-1]["how"] = facts["how"]
+        elif event.kind == "charge":
+            items[-1]["vp"] = facts["vp"]
+        elif event.kind == "contest":
+            items.append({"kind": "contest", **facts, "alike": None})
+        elif event.kind == "alike":
+            items[-1]["alike"] = facts
+        elif event.kind not in ("bids", "wishes"):
+            items.append({"kind": event.kind, **facts})
+    for item in items:
+        if item["kind"] == "epoch_over":
+            item["balances"] = [dict(e.facts) for e in events if e.kind == "balance"]
+    # The accounts of an epoch that is over have all its scores.
+    done = any(item["kind"] == "epoch_over" for item in items)
+    told = ("balance", "score") if done else ("balance",)
+    return [item for item in items if item["kind"] not in told]
+
+
 def _action(state: State, seat: str | None) -> str:
     if seat is None or state.phase in ("score", "over"):
         return state.phase
@@ -50,40 +84,6 @@ def _action(state: State, seat: str | None) -> str:
 
 def _claim(claim: Claim) -> Json:
     return {"empire": claim.empire, "price": claim.price}
-
-
-def _story(events: Sequence[Event]) -> list[Json]:
-    """Tell the turn: what decided a claim, and what it cost, joined to the claim itself.
-
-    A claim has `why` (the facts of `decided`), `how` (it was chosen) and `vp` (left after it),
-    each `None` where the reader may not know it or there is none.
-    """
-    story: list[Json] = []
-    decided: Mapping[str, Any] | None = None
-    for event in events:
-        facts = event.facts
-        if event.kind == "decided":
-            decided = facts
-        elif event.kind == "claim":
-            why = decided if decided and decided["empire"] == facts["empire"] else None
-            story.append({"kind": "claim", **facts, "why": why, "how": None, "vp": None})
-        elif event.kind == "chosen":
-            story[-1]["how"] = facts["how"]
-        elif event.kind == "charge":
-            story[-1]["vp"] = facts["vp"]
-        elif event.kind == "contest":
-            story.append({"kind": "contest", **facts, "alike": None})
-        elif event.kind == "alike":
-            story[-1]["alike"] = facts
-        elif event.kind not in ("bids", "wishes"):
-            story.append({"kind": event.kind, **facts})
-    for item in story:
-        if item["kind"] == "epoch_over":
-            item["balances"] = [dict(e.facts) for e in events if e.kind == "balance"]
-    # The accounts of an epoch that is over have all its scores.
-    done = any(item["kind"] == "epoch_over" for item in story)
-    told = ("balance", "score") if done else ("balance",)
-    return [item for item in story if item["kind"] not in told]
 
 
 def _matrices(seen: State, seat: str | None, short: Mapping[str, str]) -> list[Json]:
