@@ -1,5 +1,6 @@
 """Hexem, a minimalist war game by Tim Robinson: the functions of the protocol `pbem.game.Game`."""
 
+from pbem.games.hexem.archive import chapter, course
 from pbem.games.hexem.bot import bot
 from pbem.games.hexem.grammar import GRAMMAR, OPTIONS, check
 from pbem.games.hexem.report import page
@@ -18,7 +19,9 @@ __all__ = [
     "TITLE",
     "adjudicate",
     "bot",
+    "chapter",
     "check",
+    "course",
     "dump",
     "forecast",
     "load",

@@ -1,5 +1,6 @@
 """The auction of public offices: sealed plans played literally, round after round."""
 
+from pbem.games.offices.archive import chapter, course
 from pbem.games.offices.language import GRAMMAR
 from pbem.games.offices.match import adjudicate, check, deciding, setup, waiting
 from pbem.games.offices.options import OPTIONS
@@ -19,7 +20,9 @@ __all__ = [
     "TITLE",
     "adjudicate",
     "bot",
+    "chapter",
     "check",
+    "course",
     "deciding",
     "dump",
     "forecast",

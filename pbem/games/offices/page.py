@@ -48,7 +48,7 @@ def page(state: State, seat: str | None, events: Sequence[Event]) -> Json:
         "widest": max(len(office.name) for office in state.offices),
         "seats": _seats(state, seat),
         "asked": _asked(state, seat),
-        "turns": _turns(shown),
+        "turns": moves(shown),
         "after": [{"kind": e.kind, **e.facts} for e in shown if e.kind in _AFTER],
         "played": _round_played(shown, state),
         "plan": lines(state.plan(seat)) if seat and state.phase == "auction" else [],
@@ -175,8 +175,11 @@ def _answers(state: State, seat: str) -> list[Json]:
     return answers
 
 
-def _turns(events: Iterable[Event]) -> list[Json]:
-    """Group the moves by the seat that was active; a reason goes with the move it is for."""
+def moves(events: Iterable[Event]) -> list[Json]:
+    """Group the moves by the seat that was active; a reason goes with the move it is for.
+
+    Each move has its facts, `kind`, `why` (facts, or `None`) and `offers`, the raises one by one.
+    """
     turns: list[Json] = []
     for event in events:
         facts: dict[str, Any] = {"kind": event.kind, **event.facts}

@@ -1,0 +1,214 @@
+// The board of Hexem, step by step: a slider, buttons and keys over the steps that the page lists.
+// Without this script the page shows the board at the end, and the list.
+"use strict";
+(() => {
+  const SVG = "http://www.w3.org/2000/svg";
+  const HALF = 26;
+  const ROW = 45;
+  // The neighbours to the right and below, each with the two corners of the side to it.
+  const SIDES = [
+    [2 * HALF, 0, 26, -15, 26, 15],
+    [HALF, ROW, 26, 15, 0, 30],
+    [-HALF, ROW, 0, 30, -26, 15],
+  ];
+  const PAUSE = 1200;
+  const LONG = 40;
+
+  // Each frame has mark and armies of every hex; a step says what it changes ("3.0.12"), or that
+  // every hex grows ("+").
+  function frames(start, steps) {
+    let now = start.split(" ").map((hex) => hex.split(".").map(Number));
+    const all = [now];
+    for (const step of steps) {
+      now = now.slice();
+      for (const change of step.split(" ").filter(Boolean)) {
+        if (change === "+") {
+          now = now.map(([mark, armies]) => [mark, armies + 1]);
+        } else {
+          const [at, mark, armies] = change.split(".").map(Number);
+          now[at] = [mark, armies];
+        }
+      }
+      all.push(now);
+    }
+    return all;
+  }
+
+  function drawn(name, attributes) {
+    const made = document.createElementNS(SVG, name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    return made;
+  }
+
+  function setUp(figure) {
+    const slider = figure.querySelector("input[type=range]");
+    const list = document.getElementById("steps");
+    if (!slider || !list) return;
+    const items = [...list.querySelectorAll("li[data-set]")];
+    const all = frames(figure.dataset.start, items.map((item) => item.dataset.set));
+    const last = items.length;
+    const rows = [...document.querySelectorAll("table.holders tbody tr")];
+    const marks = rows.map((row) => row.dataset);
+    const cells = rows.map((row) => row.querySelectorAll("td"));
+    const armiesAt = cells[0].length > 2 ? 2 : 1;
+    // Marks of seats are always shown, others while they hold anything.
+    const always = rows.map((row) => !row.hidden);
+    const caption = document.querySelector("table.holders caption");
+    const hexes = [...figure.querySelectorAll(".hexes > g")].map((group) => {
+      const [, x, y] = group.getAttribute("transform").match(/\((\S+) (\S+)\)/);
+      const [, armies, letter] = group.querySelectorAll("text");
+      return { x: Number(x), y: Number(y), fill: group.querySelector("use"), armies, letter };
+    });
+    const places = new Map(hexes.map((hex, at) => [`${hex.x} ${hex.y}`, at]));
+    const told = figure.querySelector(".told");
+    const shown = figure.querySelector("output");
+    const play = figure.querySelector("[data-go=play]");
+    const changed = figure.querySelector(".changed");
+    const now = figure.querySelector(".now");
+    const endCaption = caption.textContent;
+    let timer = 0;
+
+    function borders(frame) {
+      const nobody = marks.length - 1;
+      let fronts = "";
+      let edges = "";
+      hexes.forEach(({ x, y }, at) => {
+        for (const [dx, dy, fromX, fromY, toX, toY] of SIDES) {
+          const other = places.get(`${x + dx} ${y + dy}`);
+          if (other === undefined || frame[other][0] === frame[at][0]) continue;
+          const line = `M${x + fromX} ${y + fromY}L${x + toX} ${y + toY}`;
+          if (frame[other][0] === nobody || frame[at][0] === nobody) edges += line;
+          else fronts += line;
+        }
+      });
+      figure.querySelector(".fronts").setAttribute("d", fronts);
+      figure.querySelector(".edges").setAttribute("d", edges);
+    }
+
+    function point(item) {
+      now.replaceChildren();
+      if (!item || item.dataset.at === undefined) return;
+      const target = hexes[item.dataset.at];
+      now.append(drawn("use", { href: "#ring", x: target.x, y: target.y }));
+      for (const from of item.dataset.from.split(" ").filter(Boolean)) {
+        const source = hexes[from];
+        const [dx, dy] = [target.x - source.x, target.y - source.y];
+        const d = `M${source.x + dx * 0.28} ${source.y + dy * 0.28}l${dx * 0.42} ${dy * 0.42}`;
+        now.append(drawn("path", { d, "marker-end": "url(#head)" }));
+      }
+    }
+
+    function show(step) {
+      const frame = all[step];
+      const held = marks.map(() => [0, 0]);
+      frame.forEach(([mark, armies], at) => {
+        const { fill, armies: number, letter } = hexes[at];
+        held[mark][0] += 1;
+        held[mark][1] += armies;
+        fill.setAttribute("fill", marks[mark].colour);
+        number.textContent = armies;
+        number.setAttribute("font-size", armies < 1000 ? 18 : 13);
+        letter.textContent = marks[mark].letter;
+      });
+      borders(frame);
+      held.forEach(([number, armies], mark) => {
+        rows[mark].hidden = !always[mark] && !number;
+        cells[mark][0].textContent = number;
+        cells[mark][armiesAt].textContent = armies;
+      });
+      items.forEach((item, at) => {
+        if (at === step - 1) item.setAttribute("aria-current", "step");
+        else item.removeAttribute("aria-current");
+      });
+      const item = items[step - 1];
+      point(item);
+      changed.setAttribute("visibility", step === last ? "visible" : "hidden");
+      if (item) told.replaceChildren(...item.cloneNode(true).childNodes);
+      else told.textContent = figure.dataset.first;
+      slider.value = step;
+      slider.setAttribute("aria-valuetext", `${step} of ${last}`);
+      shown.textContent = `${step} of ${last}`;
+      caption.textContent = step === last ? endCaption : "At this step";
+      figure.dataset.step = step;
+    }
+
+    function stop() {
+      clearInterval(timer);
+      timer = 0;
+      play.textContent = "Play";
+      told.setAttribute("aria-live", "polite");
+    }
+
+    function go(step) {
+      show(Math.max(0, Math.min(last, step)));
+    }
+
+    function toggle() {
+      if (timer) {
+        stop();
+        return;
+      }
+      if (Number(slider.value) === last) go(0);
+      // A reader that speaks could not keep up: while it plays it is silent.
+      told.setAttribute("aria-live", "off");
+      play.textContent = "Pause";
+      timer = setInterval(
+        () => {
+          go(Number(slider.value) + 1);
+          if (Number(slider.value) === last) stop();
+        },
+        last > LONG ? PAUSE / 2 : PAUSE,
+      );
+    }
+
+    const moves = {
+      first: () => go(0),
+      back: () => go(Number(slider.value) - 1),
+      on: () => go(Number(slider.value) + 1),
+      last: () => go(last),
+    };
+
+    slider.addEventListener("input", () => {
+      stop();
+      go(Number(slider.value));
+    });
+    figure.addEventListener("click", (event) => {
+      const button = event.target.closest("[data-go]");
+      if (!button) return;
+      if (button === play) {
+        toggle();
+      } else {
+        stop();
+        moves[button.dataset.go]();
+      }
+    });
+    figure.addEventListener("keydown", (event) => {
+      if (event.altKey || event.ctrlKey || event.metaKey) return;
+      const target = event.target;
+      const region = target.closest(".scroll");
+      if (event.key === " " && !target.closest("button, a, summary")) {
+        event.preventDefault();
+        toggle();
+        return;
+      }
+      // The slider has these keys itself, and a board that is wider than its region scrolls.
+      if (target === slider || (region && region.scrollWidth > region.clientWidth)) return;
+      const key = { ArrowLeft: "back", ArrowRight: "on", Home: "first", End: "last" }[event.key];
+      if (key) {
+        event.preventDefault();
+        stop();
+        moves[key]();
+      }
+    });
+    // The address of a muster, turn-3.html#m12, shows the board after it.
+    function follow() {
+      const at = items.findIndex((item) => item.id && `#${item.id}` === location.hash);
+      if (at >= 0) go(at + 1);
+    }
+    window.addEventListener("hashchange", follow);
+    show(last);
+    follow();
+  }
+
+  for (const figure of document.querySelectorAll("figure.replay")) setUp(figure);
+})();
