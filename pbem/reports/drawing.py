@@ -2,30 +2,38 @@
 
 import struct
 from functools import lru_cache
-from pathlib import Path
 
-_FONTS = Path(__file__).resolve().parent.parent / "fonts"
+from pbem.reports import fonts, pieces
+
 # Twice the size it is shown at: sharp on a phone.
 SCALE = 2
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def picture(svg: str) -> bytes:
     """Draw an SVG as a PNG of `SCALE` times its size; the same text is drawn once.
 
     Raise `ValueError` where it is no SVG that can be drawn.
     """
+    try:
+        return pieces.laid(svg, SCALE, _drawn)
+    except pieces.Unfit:
+        return _drawn(svg, SCALE)
+
+
+def _drawn(svg: str, zoom: float = 1) -> bytes:
+    """Draw an SVG as a whole."""
     import resvg_py
 
     drawn = resvg_py.svg_to_bytes(
         svg_string=svg,
-        zoom=SCALE,
+        zoom=zoom,
         skip_system_fonts=True,
-        font_files=[str(path) for path in sorted(_FONTS.glob("*.ttf"))],
-        font_family="DejaVu Sans",
-        sans_serif_family="DejaVu Sans",
-        serif_family="DejaVu Sans",
-        monospace_family="DejaVu Sans",
+        font_files=fonts.FILES,
+        font_family=fonts.FAMILY,
+        sans_serif_family=fonts.FAMILY,
+        serif_family=fonts.FAMILY,
+        monospace_family=fonts.FAMILY,
     )
     return bytes(drawn)
 

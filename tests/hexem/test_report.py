@@ -224,7 +224,7 @@ def test_the_picture_is_drawn_with_a_hex_an_arrow_and_a_ring_for_each() -> None:
     state, seat, events = _after("A1=Ann3 A2=Bob1 A9=Bob1 AB7=-123456", "MUSTER A2")
     layout: dict[str, Any] = hexem.page(state, seat, events)["picture"]
     assert [one["label"] for one in layout["hexes"]] == ["A1", "A2", "A9", "AB7"]
-    assert [bool(one["ring"]) for one in layout["hexes"]] == [False, True, False, False]
+    assert [one["changed"] for one in layout["hexes"]] == [False, True, False, False]
     assert len(layout["arrows"]) == 1
     png = picture(rendered("picture.svg", state, seat, events))
     assert png.startswith(b"\x89PNG")

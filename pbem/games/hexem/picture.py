@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Any
 
 from pbem.game import Event, Json
@@ -93,6 +94,8 @@ def picture(
         "height": round(height, 1),
         "shown_width": round(width * scale),
         "shown_height": round(height * scale),
+        "hex": _corners(_CORNER - 1),
+        "ring": _corners(_CORNER - 5),
         "hexes": [
             {
                 "label": label,
@@ -101,8 +104,7 @@ def picture(
                 "size": min(20, round(62 / len(str(armies)))),
                 "x": round(middles[label][0], 1),
                 "y": round(middles[label][1], 1),
-                "points": _corners(middles[label], _CORNER - 1),
-                "ring": _corners(middles[label], _CORNER - 5) if label in changed else "",
+                "changed": label in changed,
                 "fill": shade,
                 "ink": ink(shade),
             }
@@ -125,14 +127,14 @@ def country_colour(at: int) -> str:
     return mixed(colour(at), 0.5)
 
 
-def _corners(middle: tuple[float, float], size: float) -> str:
-    x, y = middle
+@cache
+def _corners(size: float) -> str:
     angles = [math.pi / 6 + math.pi / 3 * corner for corner in range(6)]
-    return " ".join(f"{x + size * math.cos(a):.1f},{y + size * math.sin(a):.1f}" for a in angles)
+    return " ".join(f"{size * math.cos(a):.2f},{size * math.sin(a):.2f}" for a in angles)
 
 
-def _arrows(events: Iterable[Event], middles: dict[str, tuple[float, float]]) -> list[str]:
-    """Return an arrow over the border for every conquest, as the points of a polygon."""
+def _arrows(events: Iterable[Event], middles: dict[str, tuple[float, float]]) -> list[Json]:
+    """Return an arrow over the border for every conquest: where it begins, and its outline."""
     steps: dict[tuple[str, str], Any] = {}
     for event in events:
         if event.kind == "muster" and event.facts["result"] == "won":
@@ -141,13 +143,14 @@ def _arrows(events: Iterable[Event], middles: dict[str, tuple[float, float]]) ->
     return [_arrow(middles[source], middles[target]) for source, target in steps]
 
 
-def _arrow(source: tuple[float, float], target: tuple[float, float]) -> str:
+def _arrow(source: tuple[float, float], target: tuple[float, float]) -> Json:
     (x, y), (to_x, to_y) = source, target
     along = (to_x - x, to_y - y)
     across = (-along[1], along[0])
     outline = ((0.36, 0.05), (0.48, 0.05), (0.48, 0.12), (0.62, 0.0))
     points = [*outline, *((far, -side) for far, side in reversed(outline[:-1]))]
-    return " ".join(
-        f"{x + along[0] * far + across[0] * side:.1f},{y + along[1] * far + across[1] * side:.1f}"
+    outlined = " ".join(
+        f"{along[0] * far + across[0] * side:.1f},{along[1] * far + across[1] * side:.1f}"
         for far, side in points
     )
+    return {"x": round(x, 1), "y": round(y, 1), "points": outlined}

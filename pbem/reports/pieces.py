@@ -1,0 +1,395 @@
+"""Pictures laid out of pieces: hexes, letters and frames are drawn once, for all pictures.
+
+To draw a picture as a whole takes long, and in the pictures of a thousand matches the same things
+occur over and over. So an SVG is read as pieces, each with its place in whole pixels; a piece that
+is met for the first time is drawn as a picture of its own, and a sheet of palette colours takes
+them all. This can be done where a picture holds plain shapes and lines of text only (`_READ`).
+What is written in a group that is moved (`<g transform="translate(…)">`) is the same piece wherever
+the group stands.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
+
+from pbem.reports import fonts, png
+from pbem.reports.png import Colour
+
+_SVG = "{http://www.w3.org/2000/svg}"
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_TRANSLATE = re.compile(rf"translate\(({_NUMBER.pattern})[ ,]+({_NUMBER.pattern})\)")
+# Lines and curves by their points in full: nothing lies beyond these.
+_PLAIN_PATH = re.compile(r"[MLQCZ\d., -]+")
+
+# An edge has so many steps from one colour to the next, and what is nearer than this is one colour:
+# nobody sees it, and a palette has but 256 entries.
+_STEPS = 6
+_NEAR = 20
+_MOST_COLOURS = 256
+_CLEAR: Colour = (0, 0, 0, 0)
+
+Draw = Callable[[str], bytes]
+
+
+class Unfit(ValueError):
+    """A picture that can't be laid out of pieces."""
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """What a piece looks like: its colours, and by them its pixels in runs, as seen from its place.
+
+    A run is how far right and down it begins, and the colours of its pixels; none of them is clear.
+    """
+
+    colours: tuple[Colour, ...]
+    runs: tuple[tuple[int, int, bytes], ...]
+
+    @cached_property
+    def box(self) -> tuple[int, int, int, int]:
+        """The first column and row that hold anything, and those behind the last."""
+        lefts, tops, pixels = zip(*self.runs, strict=True) if self.runs else ((0,), (0,), (b"",))
+        rights = (left + len(row) for left, row in zip(lefts, pixels, strict=True))
+        return min(lefts), min(tops), max(rights), max(tops) + 1
+
+    @cached_property
+    def soft(self) -> list[list[int]]:
+        """For each run, where its pixels let through what lies beneath."""
+        opaque = [colour[3] == 255 for colour in self.colours]
+        return [
+            [at for at, pixel in enumerate(pixels) if not opaque[pixel]]
+            for _, _, pixels in self.runs
+        ]
+
+
+class Frame(NamedTuple):
+    """Where the things in a picture or group stand: pixels a unit, its origin, the size in units.
+
+    `draw` makes a PNG of an SVG.
+    """
+
+    scale: float
+    x: float
+    y: float
+    size: tuple[float, float]
+    font_size: str
+    draw: Draw
+
+
+def laid(svg: str, zoom: float, draw: Draw) -> bytes:
+    """Return the PNG of an SVG at so many times its size, laid out of pieces that `draw` makes.
+
+    Raise `Unfit` where the picture holds anything that isn't simply laid, or isn't XML.
+    """
+    try:
+        root = ElementTree.fromstring(svg)
+        width, height = (round(float(root.attrib[name]) * zoom) for name in ("width", "height"))
+        sheet = _Sheet(width, height)
+        for piece, x, y in _read(root, _frame(root, width, height, draw)):
+            sheet.lay(piece, x, y)
+    except (KeyError, ValueError, ElementTree.ParseError) as error:
+        raise Unfit(str(error)) from error
+    return png.written(width, height, list(sheet.palette), bytes(sheet.scanlines))
+
+
+def _frame(root: Element, width: int, height: int, draw: Draw) -> Frame:
+    _check(root, "width height viewBox font-family font-size")
+    left, top, across, down = map(float, root.attrib["viewBox"].split())
+    scale = min(width / across, height / down)
+    # A drawing of other proportions than its picture would stand in the middle of it.
+    if left or top or max(width / across, height / down) > scale * 1.01:
+        raise Unfit("a viewBox of its own")
+    if root.tag != f"{_SVG}svg" or not root.get("font-family", "").startswith(fonts.FAMILY):
+        raise Unfit("another font")
+    return Frame(scale, 0, 0, (across, down), root.get("font-size", "16"), draw)
+
+
+def _check(element: Element, attributes: str) -> None:
+    strange = element.attrib.keys() - set(attributes.split())
+    if strange or (element.text or "").strip():
+        raise Unfit(f"{element.tag} with {strange or 'text'}")
+
+
+def _read(parent: Element, frame: Frame) -> Iterator[tuple[Piece, int, int]]:
+    """Yield the pieces of a picture or group, each with the pixel it is placed at."""
+    for element in parent:
+        tag = element.tag.removeprefix(_SVG)
+        if tag == "g":
+            _check(element, "transform")
+            moved = _TRANSLATE.fullmatch(element.attrib["transform"])
+            if moved is None:
+                raise Unfit("a transform")
+            x, y = map(float, moved.groups())
+            yield from _read(element, frame._replace(x=frame.x + x, y=frame.y + y))
+        elif tag == "text":
+            yield from _text(element, frame)
+        elif tag == "rect" and "stroke-dasharray" not in element.attrib:
+            yield _rectangle(element, frame)
+        else:
+            _check(element, _SHAPES[tag])
+            shape = tuple(element.attrib.items())
+            x, y = frame.x * frame.scale, frame.y * frame.scale
+            yield _shape(tag, shape, frame.scale, frame.draw), round(x), round(y)
+
+
+_LINE = "fill stroke stroke-width stroke-dasharray stroke-linejoin"
+_SHAPES = {
+    "rect": f"x y width height rx {_LINE}",
+    "circle": f"cx cy r {_LINE}",
+    "polygon": f"points {_LINE}",
+    "path": f"d {_LINE}",
+}
+
+
+def _text(element: Element, frame: Frame) -> Iterator[tuple[Piece, int, int]]:
+    """Set a line of text letter by letter, each to half a pixel, so that the distances are even."""
+    given = dict(element.attrib)
+    x = (frame.x + float(given.pop("x", "0"))) * frame.scale
+    y = (frame.y + float(given.pop("y", "0"))) * frame.scale
+    size, weight = given.pop("font-size", frame.font_size), given.pop("font-weight", "normal")
+    fill, anchor = given.pop("fill", "#000000"), given.pop("text-anchor", "start")
+    if given or len(element) or weight not in ("normal", "bold"):
+        raise Unfit(f"a text with {given}")
+    advance, em = fonts.advances(weight == "bold"), float(size) * frame.scale
+    words = " ".join((element.text or "").split())
+    x -= {"start": 0, "middle": 0.5, "end": 1}[anchor] * em * sum(advance[c] for c in words)
+    for c in words:
+        if c != " ":
+            place, half = divmod(round(x * 2), 2)
+            yield _letter(c, size, weight, fill, half, frame.scale, frame.draw), place, round(y)
+        x += em * advance[c]
+
+
+@lru_cache(maxsize=2048)
+def _letter(
+    c: str, size: str, weight: str, fill: str, half: int, scale: float, draw: Draw
+) -> Piece:
+    element = Element("text", {"font-size": size, "font-weight": weight, "fill": fill})
+    element.set("x", str(half / 2 / scale))
+    element.text = c
+    em = float(size)
+    wide = fonts.advances(weight == "bold")[c] * em
+    return _drawn(element, (-0.4 * em, -1.1 * em, wide + 0.4 * em, 0.4 * em), scale, draw)
+
+
+@lru_cache(maxsize=512)
+def _shape(tag: str, attributes: tuple[tuple[str, str], ...], scale: float, draw: Draw) -> Piece:
+    given = dict(attributes)
+    xs, ys = zip(*_points(tag, given), strict=True)
+    # Mitres reach further than half the line.
+    edge = float(given.get("r", "0")) + 2 * float(given.get("stroke-width", "1"))
+    box = (min(xs) - edge, min(ys) - edge, max(xs) + edge, max(ys) + edge)
+    return _drawn(Element(tag, given), box, scale, draw)
+
+
+def _points(tag: str, given: Mapping[str, str]) -> list[tuple[float, float]]:
+    """Return the points that a shape lies among, its radius and the width of its line apart."""
+    if tag == "circle":
+        return [(float(given["cx"]), float(given["cy"]))]
+    if tag == "rect":
+        x, y = float(given["x"]), float(given["y"])
+        return [(x, y), (x + float(given["width"]), y + float(given["height"]))]
+    written = given["points"] if tag == "polygon" else given["d"]
+    if not _PLAIN_PATH.fullmatch(written):
+        raise Unfit("a path that isn't plain points")
+    numbers = [float(one) for one in _NUMBER.findall(written)]
+    return list(zip(numbers[::2], numbers[1::2], strict=True))
+
+
+def _rectangle(element: Element, frame: Frame) -> tuple[Piece, int, int]:
+    """Stretch a small rectangle with the same corners and edges to the size of this one."""
+    _check(element, "x y width height rx fill fill-opacity stroke stroke-width")
+    given = dict(element.attrib)
+    edges = []
+    for name, size, origin, whole in (
+        ("x", "width", frame.x, frame.size[0]),
+        ("y", "height", frame.y, frame.size[1]),
+    ):
+        least, long = float(given.pop(name, "0")), given.pop(size)
+        most = least + (whole if long == "100%" else float(long))
+        edges.append((round((origin + least) * frame.scale), round((origin + most) * frame.scale)))
+    (left, right), (top, bottom) = edges
+    small, length = _corners(tuple(given.items()), frame.scale, frame.draw)
+    if min(right - left, bottom - top) < length:
+        raise Unfit("a rectangle of nothing but corners")
+    return _stretched(small, length // 2, right - left - length, bottom - top - length), left, top
+
+
+@lru_cache(maxsize=256)
+def _corners(
+    attributes: tuple[tuple[str, str], ...], scale: float, draw: Draw
+) -> tuple[Piece, int]:
+    """Return a small rectangle with some edges, and how many pixels it is long and high."""
+    given = dict(attributes)
+    edge = float(given.get("stroke-width", "1"))
+    length = 2 * math.ceil((float(given.get("rx", "0")) + edge) * scale) + 3
+    side = str(length / scale)
+    box = (-edge, -edge, length / scale + edge, length / scale + edge)
+    return _drawn(
+        Element("rect", {**given, "width": side, "height": side}), box, scale, draw
+    ), length
+
+
+@lru_cache(maxsize=64)
+def _stretched(piece: Piece, middle: int, wider: int, higher: int) -> Piece:
+    """Repeat a piece's middle column and middle row."""
+    runs = []
+    for x, y, pixels in piece.runs:
+        if x > middle:
+            x += wider
+        elif x + len(pixels) > middle:
+            at = middle - x
+            pixels = pixels[:at] + pixels[at : at + 1] * wider + pixels[at:]
+        if y == middle:
+            runs += [(x, at, pixels) for at in range(y, y + higher)]
+        runs.append((x, y + higher if y >= middle else y, pixels))
+    return Piece(piece.colours, tuple(runs))
+
+
+def _drawn(
+    element: Element, box: tuple[float, float, float, float], scale: float, draw: Draw
+) -> Piece:
+    """Draw an element that lies within a box, given in its own units."""
+    left, top = (math.floor(least * scale) for least in box[:2])
+    wide, high = math.ceil(box[2] * scale) - left, math.ceil(box[3] * scale) - top
+    view = f"{left / scale} {top / scale} {wide / scale} {high / scale}"
+    head = f'<svg xmlns="{_SVG[1:-1]}" width="{wide}" height="{high}" viewBox="{view}"'
+    family = f'font-family="{fonts.FAMILY}"'
+    drawn = draw(f"{head} {family}>{ElementTree.tostring(element, 'unicode')}</svg>")
+    pixels = [[*zip(*[iter(row)] * 4, strict=True)] for row in png.rows(drawn)]
+    fewer = _fewer(Counter(one for row in pixels for one in row))
+    colours = list(dict.fromkeys(one for one in fewer.values() if one[3]))
+    numbers = {one: colours.index(few) for one, few in fewer.items() if few[3]}
+    runs = []
+    for y, row in enumerate(pixels, top):
+        line = bytes(numbers.get(one, 255) for one in row)
+        runs += [(left + run.start(), y, run[0]) for run in re.finditer(rb"[^\xff]+", line)]
+    return Piece(tuple(colours), tuple(runs))
+
+
+def _fewer(colours: Counter[Colour]) -> dict[Colour, Colour]:
+    """Return what colours become where there are to be fewer; the solid and frequent are kept."""
+    kept: list[Colour] = []
+    fewer = {}
+    for one in sorted(colours, key=lambda one: (-one[3], -colours[one], one)):
+        solid = next((like for like in kept if _is_near(one[:3], like[:3])), one)
+        if solid is one:
+            kept.append(one)
+        fewer[one] = (*solid[:3], round(one[3] / 255 * _STEPS) * 255 // _STEPS)
+    return fewer
+
+
+def _is_near(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    return all(abs(a - b) <= _NEAR for a, b in zip(one, other, strict=True))
+
+
+@lru_cache(maxsize=4096)
+def _over(upper: Colour, lower: Colour) -> Colour:
+    """Return what is seen where one colour lies over another (Porter and Duff's `over`).
+
+    The colours of edges are rounded, so that there are fewer of them.
+    """
+    if upper[3] == 255:
+        return upper
+    through = lower[3] * (255 - upper[3]) / 255
+    opaque = upper[3] + through
+    red, green, blue = (
+        min(255, round((a * upper[3] + b * through) / opaque / _NEAR) * _NEAR)
+        for a, b in zip(upper[:3], lower[:3], strict=True)
+    )
+    return red, green, blue, round(opaque)
+
+
+@lru_cache(maxsize=1024)
+def _nearest(colour: Colour, among: tuple[Colour, ...]) -> Colour:
+    return min(among, key=lambda one: sum((a - b) ** 2 for a, b in zip(colour, one, strict=True)))
+
+
+class _Sheet:
+    """A picture in the making: its palette, and its scanlines, each with a zero byte before it."""
+
+    def __init__(self, width: int, height: int) -> None:
+        self.width, self.height = width, height
+        self.scanlines = bytearray((width + 1) * height)
+        self.palette: dict[Colour, int] = {_CLEAR: 0}
+        self._tables: dict[tuple[Piece, int], bytes] = {}
+        self._rows: dict[tuple[Piece, int], list[tuple[int, bytes, bytes]]] = {}
+
+    def lay(self, piece: Piece, x: int, y: int) -> None:
+        """Lay a piece over what lies there already; what lies beyond the sheet is cut off."""
+        if not self._holds(piece, x, y):
+            piece = self._cut(piece, x, y)
+        if not piece.runs:
+            return
+        lines = self.scanlines
+        place = y * (self.width + 1) + 1 + x
+        right, down, _ = piece.runs[0]
+        beneath = lines[place + down * (self.width + 1) + right]
+        for number, (offset, row, plain) in enumerate(self._over_one(piece, beneath)):
+            start = place + offset
+            # Nearly all runs lie over that single colour.
+            if not lines.startswith(plain, start):
+                row = self._over_many(piece, number, start)
+            lines[start : start + len(row)] = row
+
+    def _over_one(self, piece: Piece, beneath: int) -> list[tuple[int, bytes, bytes]]:
+        """Return each run as it is over a single colour.
+
+        It comes with how far behind the piece's place it begins, and as many pixels of that colour.
+        """
+        rows = self._rows.get((piece, beneath))
+        if rows is None:
+            table = self._table(piece, beneath)
+            plain = bytes([beneath]) * self.width
+            rows = self._rows[piece, beneath] = [
+                (down * (self.width + 1) + right, pixels.translate(table), plain[: len(pixels)])
+                for right, down, pixels in piece.runs
+            ]
+        return rows
+
+    def _over_many(self, piece: Piece, number: int, start: int) -> bytes:
+        """Return a run as it is over what lies on the sheet from some byte on."""
+        beneath = self.scanlines[start]
+        _, row, plain = self._over_one(piece, beneath)[number]
+        if self.scanlines.startswith(plain, start):
+            return row
+        mixed, pixels = bytearray(row), piece.runs[number][2]
+        for at in piece.soft[number]:
+            mixed[at] = self._table(piece, self.scanlines[start + at])[pixels[at]]
+        return bytes(mixed)
+
+    def _table(self, piece: Piece, beneath: int) -> bytes:
+        """Return which entry of the palette each of a piece's colours is over another entry."""
+        table = self._tables.get((piece, beneath))
+        if table is None:
+            lower = list(self.palette)[beneath]
+            numbers = [self._entry(_over(upper, lower)) for upper in piece.colours]
+            table = self._tables[piece, beneath] = bytes(numbers).ljust(256, b"\0")
+        return table
+
+    def _entry(self, colour: Colour) -> int:
+        """Return a colour's place in the palette; where that is full, that of the nearest one."""
+        if colour not in self.palette and len(self.palette) == _MOST_COLOURS:
+            colour = _nearest(colour, tuple(self.palette))
+        return self.palette.setdefault(colour, len(self.palette))
+
+    def _holds(self, piece: Piece, x: int, y: int) -> bool:
+        left, top, right, bottom = piece.box
+        return (
+            x + left >= 0 and y + top >= 0 and x + right <= self.width and y + bottom <= self.height
+        )
+
+    def _cut(self, piece: Piece, x: int, y: int) -> Piece:
+        runs = []
+        for right, down, pixels in piece.runs:
+            if 0 <= y + down < self.height:
+                first, last = max(0, -x - right), max(0, self.width - x - right)
+                if pixels[first:last]:
+                    runs.append((right + first, down, pixels[first:last]))
+        return Piece(piece.colours, tuple(runs))
