@@ -22,6 +22,8 @@ from pbem.config import Config
 from tests.faults import crashes, world
 from tests.faults.world import Account, Step
 
+FOLDERS = world.Folders()
+
 # A log's header, and what a frame has before its page (SQLite file format, 4.1).
 HEADER, FRAME = 32, 24
 
@@ -54,13 +56,13 @@ def wal(house: Config) -> Path:
 def cut(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Cut:
     """A step of the story, run in a process that then vanishes."""
     folder = tmp_path_factory.mktemp("power")
-    house = world.build(folder / "house")
+    house = FOLDERS.build(folder / "house")
     for step in world.story(world.gm_address(house)):
-        world.lay(house, step)
+        FOLDERS.lay(house, step)
         if step.name == request.param:
             break
         world.tick(house, step.now)()
-    undisturbed = world.copy(house, folder / "undisturbed")
+    undisturbed = FOLDERS.copy(house, folder / "undisturbed")
     world.tick(undisturbed, step.now)()
     noted = folder / "deeds"
 
@@ -85,7 +87,7 @@ def cut(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
         [Deed(int(log), Path(paths[0]), Path(paths[1])) for log, *paths in marks if paths],
         [int(log) for log, *paths in marks if not paths],
         world.account(undisturbed),
-        len(world.left(undisturbed)),
+        len(FOLDERS.left(undisturbed)),
     )
 
 
@@ -120,7 +122,7 @@ def test_cut_anywhere_the_log_leaves_a_sound_database_and_nothing_confirmed_is_l
             folder = tmp_path / f"{place}-{len(outside)}"
             if folder.exists():
                 continue
-            house = world.copy(cut.house, folder)
+            house = FOLDERS.copy(cut.house, folder)
             for path in folder.glob("pbem.sqlite*"):
                 path.unlink()
             (folder / "pbem.sqlite").write_bytes(kept["pbem.sqlite"])
@@ -140,11 +142,11 @@ def check_restarted(house: Config, cut: Cut, place: int) -> None:
         assert connection.scalar(text("PRAGMA integrity_check")) == "ok", place
         assert connection.execute(text("PRAGMA foreign_key_check")).all() == [], place
     stored = world.stored(house)
-    assert all(stored[raw] for raw in world.confirmed(house)), place
+    assert all(stored[raw] for raw in FOLDERS.confirmed(house)), place
     world.tick(house, cut.step.now)()
     account = world.account(house)
     for what, rows in cut.after.items():
         assert account[what] == rows, f"cut at {place}: {what}"
-    letters = world.left(house)
+    letters = FOLDERS.left(house)
     assert len(letters) == cut.letters, place
     assert sum(len(copies) - 1 for copies in letters.values()) <= 1, place

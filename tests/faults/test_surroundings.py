@@ -22,6 +22,7 @@ from tests.faults import world
 from tests.faults.world import Step
 from tests.flow.rig import DAY, DEADLINE, MINUTE, WEEK
 
+FOLDERS = world.Folders()
 YEAR = timedelta(days=365)
 PIPED = "99@mail.example.org"
 
@@ -67,12 +68,12 @@ def command(house: Config, *words: str, said: bytes = b"") -> "subprocess.Comple
 def test_on_a_full_disk_nothing_is_lost_and_with_room_again_all_goes_on(
     small_disk: Path, tmp_path: Path, free: int
 ) -> None:
-    house = world.build(small_disk / "house")
+    house = FOLDERS.build(small_disk / "house")
     welcomes, mails, turn, *_ = told(house)
     world.tick(house, welcomes.now)()
     for step in (mails, turn):
-        world.lay(house, step)
-    undisturbed = world.copy(house, tmp_path / "undisturbed")
+        FOLDERS.lay(house, step)
+    undisturbed = FOLDERS.copy(house, tmp_path / "undisturbed")
     for step in (mails, turn):
         world.tick(undisturbed, step.now)()
     filler = small_disk / "filler"
@@ -99,25 +100,25 @@ def test_on_a_full_disk_nothing_is_lost_and_with_room_again_all_goes_on(
         assert [row for row in found[what] if PIPED not in row] == rows, what
     piped = world.stored(house)[mail("HELP", number=99)]
     assert piped == (0 in codes)
-    assert len(world.left(house)) == len(world.left(undisturbed)) + piped
+    assert len(FOLDERS.left(house)) == len(FOLDERS.left(undisturbed)) + piped
 
 
 def test_while_another_program_locks_the_database_all_is_put_off(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database, "PATIENCE", 20)
-    house = world.build(tmp_path / "house")
+    house = FOLDERS.build(tmp_path / "house")
     _, mails, *_ = told(house)
-    world.lay(house, mails)
+    FOLDERS.lay(house, mails)
     with closing(sqlite3.connect(house.folder / "pbem.sqlite")) as other:
         other.execute("BEGIN EXCLUSIVE")
         with pytest.raises(Away, match="locked; try again later"):
             world.tick(house, mails.now)()
         with pytest.raises(Away, match="locked"), world.using(house) as engine:
             store_one(engine, house, mails.now)
-        assert world.confirmed(house) == []
+        assert FOLDERS.confirmed(house) == []
     world.tick(house, mails.now)()
-    assert len(world.confirmed(house)) == len(mails.mails)
+    assert len(FOLDERS.confirmed(house)) == len(mails.mails)
 
 
 def store_one(engine: object, house: Config, now: datetime) -> None:
@@ -128,9 +129,9 @@ def store_one(engine: object, house: Config, now: datetime) -> None:
 
 
 def test_a_database_that_is_gone_is_named_and_no_mail_is_confirmed(tmp_path: Path) -> None:
-    house = world.build(tmp_path / "house")
+    house = FOLDERS.build(tmp_path / "house")
     _, mails, *_ = told(house)
-    world.lay(house, mails)
+    FOLDERS.lay(house, mails)
     shutil.move(house.folder / "pbem.sqlite", tmp_path / "elsewhere")
     with pytest.raises(Wrong, match="no database there"):
         world.tick(house, mails.now)()
@@ -138,7 +139,7 @@ def test_a_database_that_is_gone_is_named_and_no_mail_is_confirmed(tmp_path: Pat
     assert not (house.folder / "pbem.sqlite").exists()
     shutil.move(tmp_path / "elsewhere", house.folder / "pbem.sqlite")
     world.tick(house, mails.now)()
-    assert len(world.confirmed(house)) == len(mails.mails)
+    assert len(FOLDERS.confirmed(house)) == len(mails.mails)
 
 
 def turns_of(house: Config) -> list[int]:
@@ -150,15 +151,15 @@ def turns_of(house: Config) -> list[int]:
 def test_a_clock_that_jumps_a_year_ahead_runs_nothing_and_right_again_all_goes_on(
     tmp_path: Path,
 ) -> None:
-    house = world.build(tmp_path / "house")
+    house = FOLDERS.build(tmp_path / "house")
     welcomes, mails, turn, *_ = told(house)
-    world.lay(house, mails)
-    undisturbed = world.copy(house, tmp_path / "undisturbed")
+    FOLDERS.lay(house, mails)
+    undisturbed = FOLDERS.copy(house, tmp_path / "undisturbed")
     world.tick(house, welcomes.now + YEAR)()
     assert turns_of(house) == [0]
     for one in (house, undisturbed):
         world.tick(one, mails.now)()
-        world.lay(one, turn)
+        FOLDERS.lay(one, turn)
         for step in range(3):
             world.tick(one, turn.now + step * MINUTE)()
     assert turns_of(house) == turns_of(undisturbed) == [0, 1]
@@ -171,16 +172,16 @@ def test_a_clock_that_jumps_a_year_ahead_runs_nothing_and_right_again_all_goes_o
 
 
 def test_a_clock_that_goes_back_runs_no_turn_twice_and_sends_nothing_again(tmp_path: Path) -> None:
-    house = world.build(tmp_path / "house")
+    house = FOLDERS.build(tmp_path / "house")
     welcomes, mails, turn, *_ = told(house)
     for step in (welcomes, mails, turn):
-        world.lay(house, step)
+        FOLDERS.lay(house, step)
         world.tick(house, step.now)()
-    before, letters = world.account(house), world.left(house)
+    before, letters = world.account(house), FOLDERS.left(house)
     for now in (turn.now - WEEK, NOW - YEAR, turn.now - MINUTE, DEADLINE, turn.now):
         world.tick(house, now)()
     assert world.account(house) == before
-    assert world.left(house) == letters
+    assert FOLDERS.left(house) == letters
     with world.using(house) as engine, store.reading(engine) as session:
         deadline = session.scalars(select(Match.deadline)).one()
     assert deadline is not None

@@ -5,16 +5,18 @@ sheets, turns, letters, history. Numbers of rows are not in it: they may have ga
 """
 
 import email
+import itertools
 import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from sqlalchemy import Engine, select
 
@@ -23,6 +25,7 @@ from pbem.config import Config
 from pbem.store import Entry, Letter, Match, Message, Seat, Sheet, Turn
 from tests.conftest import NOW, begin, mail
 from tests.flow.rig import DEADLINE, HOUR, MINUTE
+from tests.post.servers import Dovecot, Post
 
 Account = dict[str, Any]
 
@@ -81,12 +84,102 @@ def story(gm: str) -> Sequence[Step]:
     )
 
 
-def build(folder: Path, database: Callable[[], str] | None = None) -> Config:
-    """Make a house with a match in it, its mailbox and its way out Maildirs."""
-    text = config.TEXT.replace("per_minute = 60", "per_minute = 1000")
-    if database:
-        text = text.replace("sqlite:///pbem.sqlite", database())
+class Outside(Protocol):
+    """The post that a house has: how mails come to it, and what is seen of it from outside."""
+
+    def build(self, folder: Path) -> Config:
+        """Make a house with a match in it."""
+
+    def copy(self, house: Config, folder: Path) -> Config:
+        """Return a copy of a house, files, database and mailbox, in another folder."""
+
+    def lay(self, house: Config, step: Step) -> None:
+        """Lay a step's mails into the mailbox."""
+
+    def confirmed(self, house: Config) -> list[bytes]:
+        """Return the mails that the mailbox has been told are safe."""
+
+    def left(self, house: Config) -> dict[str, list[bytes]]:
+        """Return the letters that have left, by Message-ID."""
+
+
+class Folders:
+    """Maildirs, in and out."""
+
+    def build(self, folder: Path) -> Config:
+        return _built(folder, config.TEXT)
+
+    def copy(self, house: Config, folder: Path) -> Config:
+        shutil.copytree(house.folder, folder)
+        return config.load(folder / "pbem.toml")
+
+    def lay(self, house: Config, step: Step) -> None:
+        _laid(house.folder / "mail" / "in", step)
+
+    def confirmed(self, house: Config) -> list[bytes]:
+        return [path.read_bytes() for path in (house.folder / "mail" / "in" / "cur").iterdir()]
+
+    def left(self, house: Config) -> dict[str, list[bytes]]:
+        paths = sorted((house.folder / "mail" / "out" / "new").iterdir())
+        return _by_id(path.read_bytes() for path in paths)
+
+
+@dataclass
+class Servers:
+    """A mailbox on an IMAP server, each house's its own; letters leave by SMTP."""
+
+    dovecot: Dovecot
+    smtp: Post
+    users: "itertools.count[int]" = field(default_factory=itertools.count)
+
+    def build(self, folder: Path) -> Config:
+        text = config.TEXT.replace(_SOURCE, _IMAP.format(self.dovecot.port, self._user()))
+        return _built(folder, text.replace(_SENDER, _SMTP.format(self.smtp.port)))
+
+    def copy(self, house: Config, folder: Path) -> Config:
+        shutil.copytree(house.folder, folder)
+        user = self._user()
+        shutil.copytree(self._box(house), self.dovecot.homes / user / "Maildir")
+        _give(self.dovecot.homes / user, self.dovecot.homes)
+        path = folder / "pbem.toml"
+        path.write_text(path.read_text().replace(house.sources[0]["user"], user), "utf-8")
+        # What has left so far is told by the copy's own server.
+        self.smtp.letters.clear()
+        return config.load(path)
+
+    def lay(self, house: Config, step: Step) -> None:
+        box = self._box(house)
+        for part in ("cur", "new", "tmp"):
+            (box / part).mkdir(parents=True, exist_ok=True)
+        _laid(box, step)
+        _give(box.parent, self.dovecot.homes)
+
+    def confirmed(self, house: Config) -> list[bytes]:
+        box = self._box(house) / ".Processed"
+        return [path.read_bytes() for part in ("cur", "new") for path in (box / part).glob("*")]
+
+    def left(self, house: Config) -> dict[str, list[bytes]]:
+        del house
+        return _by_id(letter.raw for letter in self.smtp.letters)
+
+    def _user(self) -> str:
+        return f"faults-{os.getpid()}-{next(self.users)}"
+
+    def _box(self, house: Config) -> Path:
+        return self.dovecot.homes / str(house.sources[0]["user"]) / "Maildir"
+
+
+_SOURCE = 'kind = "maildir"\npath = "mail/in"'
+_SENDER = 'kind = "maildir"\npath = "mail/out"'
+_IMAP = (
+    'kind = "imap"\nhost = "127.0.0.1"\nport = {}\nuser = "{}"\npassword = "secret"\ntls = "none"'
+)
+_SMTP = 'kind = "smtp"\nhost = "127.0.0.1"\nport = {}\ntls = "none"'
+
+
+def _built(folder: Path, text: str) -> Config:
     folder.mkdir()
+    text = text.replace("per_minute = 60", "per_minute = 1000")
     (folder / "pbem.toml").write_text(text, "utf-8")
     for box in ("in", "out"):
         for part in ("cur", "new", "tmp"):
@@ -98,10 +191,25 @@ def build(folder: Path, database: Callable[[], str] | None = None) -> Config:
     return house
 
 
-def copy(house: Config, folder: Path) -> Config:
-    """Return a copy of a house, files and database, in another folder."""
-    shutil.copytree(house.folder, folder)
-    return config.load(folder / "pbem.toml")
+def _laid(box: Path, step: Step) -> None:
+    for number, (raw, received) in enumerate(step.mails):
+        path = box / "new" / f"{step.name}-{number}.host"
+        path.write_bytes(raw)
+        os.utime(path, (received.timestamp(), received.timestamp() + number / 1000))
+
+
+def _give(folder: Path, owner: Path) -> None:
+    """Give a folder with all in it to the owner of another one."""
+    status = owner.stat()
+    for path in (folder, *folder.rglob("*")):
+        os.chown(path, status.st_uid, status.st_gid)
+
+
+def _by_id(letters: Iterable[bytes]) -> dict[str, list[bytes]]:
+    found: dict[str, list[bytes]] = {}
+    for raw in letters:
+        found.setdefault(str(email.message_from_bytes(raw)["Message-ID"]), []).append(raw)
+    return found
 
 
 @contextmanager
@@ -123,14 +231,6 @@ def gm_address(house: Config, match: str = "hexem1") -> str:
     return identity.address(house.mail.address, match, token, house.mail.plus_addressing)
 
 
-def lay(house: Config, step: Step) -> None:
-    """Lay a step's mails into the mailbox."""
-    for number, (raw, received) in enumerate(step.mails):
-        path = house.folder / "mail" / "in" / "new" / f"{step.name}-{number}.host"
-        path.write_bytes(raw)
-        os.utime(path, (received.timestamp(), received.timestamp() + number / 1000))
-
-
 def tick(house: Config, now: datetime) -> Callable[[], object]:
     """Return what a process does that is started for one tick."""
 
@@ -141,18 +241,14 @@ def tick(house: Config, now: datetime) -> Callable[[], object]:
     return work
 
 
-def confirmed(house: Config) -> list[bytes]:
-    """Return the mails that the mailbox has been told are safe."""
-    return [path.read_bytes() for path in (house.folder / "mail" / "in" / "cur").iterdir()]
+def receive(house: Config, raw: bytes, now: datetime) -> Callable[[], object]:
+    """Return what a process does that an MTA starts to hand over one mail by a pipe."""
 
+    def work() -> object:
+        with using(house) as engine:
+            return rounds.receive(engine, house, BytesIO(raw), "", now, now)
 
-def left(house: Config) -> dict[str, list[bytes]]:
-    """Return the letters that have left, by Message-ID."""
-    letters: dict[str, list[bytes]] = {}
-    for path in sorted((house.folder / "mail" / "out" / "new").iterdir()):
-        raw = path.read_bytes()
-        letters.setdefault(str(email.message_from_bytes(raw)["Message-ID"]), []).append(raw)
-    return letters
+    return work
 
 
 def account(house: Config) -> Account:
@@ -230,6 +326,7 @@ def _bare(facts: Mapping[str, Any]) -> str:
 
 
 def stored(house: Config) -> Counter[bytes]:
-    """Return the raw mails that are in the database, each with how often it is."""
+    """Return the raw mails in the database, each with how often it is, their lines ended by LF."""
     with using(house) as engine, store.reading(engine) as session:
-        return Counter(bytes(raw) for raw in session.scalars(select(Message.raw)))
+        raws = session.scalars(select(Message.raw))
+        return Counter(bytes(raw).replace(b"\r\n", b"\n") for raw in raws)

@@ -1,0 +1,5 @@
+"""The servers that some faults need: those of the tests of the post."""
+
+from tests.post.conftest import authority, dovecot
+
+__all__ = ["authority", "dovecot"]
