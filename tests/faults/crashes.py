@@ -29,6 +29,9 @@ _NETWORK = tuple(
 )
 _COMMITS = ((DefaultDialect, "do_commit"),)
 
+# So many points a child that is one of a row lives longer than the one before it.
+STRIDE = 1 if os.environ.get("PBEM_CRASHES", "100") != "100" else 2
+
 # Exit codes of a child: its work was done, or it failed by an exception.
 DONE, FAILED = 0, 3
 
@@ -68,8 +71,8 @@ def watch(mark: Mark) -> None:
             setattr(owner, name, _watched(mark, name, getattr(owner, name)))
 
 
-def fork(work: Callable[[], object], log: Path, prepare: Callable[[], None]) -> int:
-    """Do some work in a child of this process; return how it ended, as `os.waitstatus_to_exitcode`.
+def start(work: Callable[[], object], log: Path, prepare: Callable[[], None]) -> int:
+    """Begin some work in a child of this process and return the child's number.
 
     An exception in it is written to `log`.
     """
@@ -87,8 +90,23 @@ def fork(work: Callable[[], object], log: Path, prepare: Callable[[], None]) -> 
             log.write_text(traceback.format_exc(), "utf-8")
         finally:
             os._exit(code)
+    return child
+
+
+def ended(child: int) -> int:
+    """Wait for a child's end; return how it ended, as `os.waitstatus_to_exitcode`."""
     _, status = os.waitpid(child, 0)
     return os.waitstatus_to_exitcode(status)
+
+
+def fork(work: Callable[[], object], log: Path, prepare: Callable[[], None]) -> int:
+    """Do some work in a child of this process (see `start`); return how it ended."""
+    return ended(start(work, log, prepare))
+
+
+def dying(point: int | None) -> Callable[[], None]:
+    """Return what prepares a child for dying at a point (`None`: at none)."""
+    return lambda: watch(_Points(point).mark)
 
 
 def points_of(work: Callable[[], object], log: Path) -> list[str]:
@@ -106,7 +124,7 @@ def points_of(work: Callable[[], object], log: Path) -> list[str]:
 
 def killed_at(work: Callable[[], object], point: int, log: Path) -> bool:
     """Do some work in a child that dies at a point; tell whether it got there."""
-    code = fork(work, log, lambda: watch(_Points(point).mark))
+    code = fork(work, log, dying(point))
     assert code in (DONE, -signal.SIGKILL), log.read_text("utf-8")
     return code != DONE
 
