@@ -5,6 +5,7 @@
 
 import re
 import smtplib
+from contextlib import suppress
 from typing import Literal, NamedTuple
 
 from pbem.post import Accepted, Later, Refused, Sent, Unreachable, Unsure, fault_of_address, plain
@@ -68,34 +69,57 @@ class SmtpSender:
         envelope = _envelope(smtp, envelope_from, recipient, raw)
         if isinstance(envelope, Refused):
             return envelope
-        phases: tuple[tuple[_Part, str], ...] = (
+        commands: tuple[tuple[_Part, str], ...] = (
             ("sender", envelope.mail),
             ("recipient", envelope.rcpt),
             ("content", "DATA"),
         )
-        for part, command in phases:
-            reply = self._asked(smtp, command, envelope.encoding)
+        smtp.command_encoding = envelope.encoding
+        # Where the server allows it, the three leave at once, and their replies come one by one.
+        at_once = bool(smtp.has_extn("pipelining"))
+        if at_once:
+            self._say(smtp, "\r\n".join(command for _, command in commands))
+        for place, (part, command) in enumerate(commands):
+            if not at_once:
+                self._say(smtp, command)
+            reply = self._heard(smtp)
             if reply.code // 100 == (3 if command == "DATA" else 2):
                 continue
             if reply.code in (0, _CLOSING):
                 self._drop(smtp)
                 why = f"{self.name}: it hung up before it had the letter: {reply.text}"
                 return _HungUp(why) if part == "sender" else Later(why)
+            if at_once:
+                self._call_off(smtp, len(commands) - place - 1)
             return self._declined(smtp, reply, part)
         return self._data(smtp, raw)
 
+    def _call_off(self, smtp: smtplib.SMTP, replies: int) -> None:
+        """Hear the replies to what was said too soon; a letter that is waited for is left empty.
+
+        The server has no recipient for it, so that nobody gets it (RFC 2920, 3.1).
+        """
+        last = [self._heard(smtp) for _ in range(replies)][-1:]
+        if last and last[0].code // 100 == 3:
+            self._say(smtp, ".")
+            self._heard(smtp)
+
     def _data(self, smtp: smtplib.SMTP, raw: bytes) -> Sent:
-        """Send the letter itself: until the final dot nothing can have been taken, then it may."""
+        """Send the letter itself: until the final dot nothing can have been taken, then it may.
+
+        The dot is the last that is handed to the system: where that fails, it never left.
+        """
         body = re.sub(rb"\r\n|\r|\n", b"\r\n", raw)
         body = re.sub(rb"(?m)^\.", b"..", body)
+        end = b".\r\n" if body.endswith(b"\r\n") or not body else b"\r\n.\r\n"
         try:
-            smtp.send(body if body.endswith(b"\r\n") else body + b"\r\n")
+            smtp.send(body + end)
         except smtplib.SMTPException as error:
             self._drop(smtp)
             return Later(f"{self.name}: the connection broke within the letter: {error}")
         if smtp.sock:
             smtp.sock.settimeout(_PATIENCE_AT_THE_END)
-        reply = self._asked(smtp, ".", "ascii")
+        reply = self._heard(smtp)
         if smtp.sock:
             smtp.sock.settimeout(_PATIENCE)
         if reply.code // 100 == 2:
@@ -105,11 +129,17 @@ class SmtpSender:
             return Unsure(f"{self.name}: no answer to the whole letter: {reply.text}")
         return self._declined(smtp, reply, "content")
 
-    def _asked(self, smtp: smtplib.SMTP, command: str, encoding: str) -> "_Reply":
-        """Send a command and return the reply; code 0 where none came or none that is one."""
-        smtp.command_encoding = encoding
+    def _say(self, smtp: smtplib.SMTP, commands: str) -> None:
+        """Send commands, as they are encoded for this letter; that none arrived is heard later."""
+        with suppress(smtplib.SMTPException):
+            smtp.send(f"{commands}\r\n")
+
+    def _heard(self, smtp: smtplib.SMTP) -> "_Reply":
+        """Return the next reply; code 0 where none came or none that is one."""
+        if smtp.sock is None:
+            return _Reply(0, "the connection is lost")
         try:
-            code, said = smtp.docmd(command)
+            code, said = smtp.getreply()
         except smtplib.SMTPException as error:
             return _Reply(0, str(error))
         if not 200 <= code <= 599:
@@ -118,7 +148,9 @@ class SmtpSender:
 
     def _declined(self, smtp: smtplib.SMTP, reply: "_Reply", part: _Part) -> Sent:
         """Make ready for the next letter, and say what became of this one."""
-        if reply.code == _CLOSING or self._asked(smtp, "RSET", "ascii").code // 100 != 2:
+        if reply.code != _CLOSING:
+            self._say(smtp, "RSET")
+        if reply.code == _CLOSING or self._heard(smtp).code // 100 != 2:
             self._drop(smtp)
         why = f"{self.name}: {reply.shown}"
         if reply.code in _LOG_IN:

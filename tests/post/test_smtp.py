@@ -1,5 +1,6 @@
 """Letters over SMTP: a real server in a thread, and a scripted one that hangs up."""
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -247,10 +248,21 @@ def test_a_token_command_logs_in_by_xoauth2(tmp_path: Path) -> None:
 # A connection that is lost, by what was under way.
 
 
-def welcome(talk: Talk, feature: bytes = b"8BITMIME") -> None:
+@pytest.fixture(params=[b"8BITMIME", b"PIPELINING"])
+def feature(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bytes:
+    """Have servers take commands one by one, and several at once (RFC 2920)."""
+    monkeypatch.setattr(sys.modules[__name__], "FEATURE", request.param)
+    assert isinstance(request.param, bytes)
+    return request.param
+
+
+FEATURE = b"8BITMIME"
+
+
+def welcome(talk: Talk, other: bytes = b"") -> None:
     talk.say(b"220 mail.example.org")
     talk.hear(b"ehlo")
-    talk.say(b"250-mail.example.org", b"250 " + feature)
+    talk.say(b"250-mail.example.org", b"250 " + (other or FEATURE))
 
 
 def envelope(talk: Talk) -> None:
@@ -335,7 +347,7 @@ def closing_at_the_end(talk: Talk) -> None:
      closing_at_data, nonsense_at_data, closing_at_the_end],
 )  # fmt: skip
 def test_fact_113_a_connection_lost_before_the_final_dot_is_for_later(
-    script: Callable[[Talk], None],
+    script: Callable[[Talk], None], feature: bytes
 ) -> None:
     first, second = sent_to(script)
     assert isinstance(first, Later)
@@ -356,7 +368,7 @@ def nonsense_after_the_dot(talk: Talk) -> None:
 
 @pytest.mark.parametrize("script", [drop_after_the_dot, nonsense_after_the_dot])
 def test_fact_113_a_connection_lost_after_the_final_dot_leaves_it_unsure(
-    script: Callable[[Talk], None],
+    script: Callable[[Talk], None], feature: bytes
 ) -> None:
     first, second = sent_to(script)
     assert isinstance(first, Unsure)
@@ -376,9 +388,70 @@ def closing_after_one(talk: Talk) -> None:
 
 @pytest.mark.parametrize("script", [drop_after_one, closing_after_one])
 def test_a_server_that_hangs_up_between_two_letters_is_called_again_at_once(
-    script: Callable[[Talk], None],
+    script: Callable[[Talk], None], feature: bytes
 ) -> None:
     assert sent_to(script) == [Accepted("250 taken")] * 2
+
+
+@pytest.mark.parametrize(
+    ("replies", "part"),
+    [((b"250 OK", b"550 5.1.1 no such user", b"354 go on"), "recipient"),
+     ((b"250 OK", b"550 5.1.1 no such user", b"554 5.5.1 no recipient"), "recipient"),
+     ((b"550 5.1.8 no", b"503 5.5.1 no sender", b"503 5.5.1 no recipient"), "sender"),
+     ((b"550 5.1.8 no", b"250 OK", b"354 go on"), "sender"),
+     ((b"250 OK", b"250 OK", b"554 5.6.0 bad content"), "content")],
+)  # fmt: skip
+def test_rfc_2920_what_was_said_too_soon_is_called_off_and_the_rest_goes_on(
+    replies: tuple[bytes, ...], part: str
+) -> None:
+    def script(talk: Talk) -> None:
+        welcome(talk, b"PIPELINING")
+        # All are there before any is answered.
+        for command in (b"MAIL", b"RCPT", b"DATA"):
+            talk.hear(command)
+        talk.say(*replies)
+        if replies[2] == b"354 go on":
+            # Nothing of the letter leaves for who isn't to have it.
+            assert talk.hear() == b"."
+            talk.say(b"554 5.5.1 no recipient")
+        talk.hear(b"RSET")
+        talk.say(b"250 OK")
+        take(talk)
+        quit_(talk)
+
+    with scripted(script) as port, sender(port) as out:
+        refused = out.send(GAME, ANN, MAIL)
+        assert out.send(GAME, BOB, MAIL) == Accepted("250 taken")
+    assert isinstance(refused, Refused)
+    assert refused.part == part
+
+
+@pytest.mark.parametrize("last", [b"421 4.3.2 closing", b""])
+def test_rfc_2920_a_server_that_goes_while_a_letter_is_called_off_is_called_again(
+    last: bytes,
+) -> None:
+    def script(talk: Talk) -> None:
+        welcome(talk, b"PIPELINING")
+        talk.hear_until(b"DATA")
+        talk.say(b"250 OK", b"452 4.2.2 full", *([last] if last else []))
+
+    later, second = sent_to(script)
+    assert isinstance(later, Later)
+    assert later.why.endswith(": 452 4.2.2 full")
+    assert second == Accepted("250 taken")
+
+
+def test_a_connection_lost_within_the_letter_is_for_later() -> None:
+    def script(talk: Talk) -> None:
+        welcome(talk)
+        envelope(talk)
+        talk.say(b"354 go on")
+        talk.hear(b"From")
+
+    # More than the system keeps for a server that doesn't read.
+    letter = MAIL + b"x" * 20_000_000
+    with scripted(script) as port, sender(port) as out:
+        assert isinstance(out.send(GAME, ANN, letter), Later)
 
 
 def test_a_refused_reset_gives_the_connection_up() -> None:
