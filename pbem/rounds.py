@@ -1,4 +1,4 @@
-"""The use cases put together: receive, fetch, run, send, a tick of all, the daemon.
+"""The use cases put together: receive, fetch, run, send, a tick of all.
 
 A use case that leads to another returns a value, or leaves a mark in the database, that says so,
 and here it is done: a mail of the game master's is taken in, stored as his (`gm`) and then obeyed;
@@ -6,18 +6,12 @@ an order of his that runs a turn marks the match, which is then run, the mailbox
 Where the process ends in between, the next tick finds the mark.
 """
 
-import itertools
 import logging
-import os
-import random
-import signal
-import socket
-import threading
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, BinaryIO
+from datetime import datetime
+from typing import TYPE_CHECKING, BinaryIO
 
 from sqlalchemy import Engine, select
 from sqlalchemy.exc import DBAPIError
@@ -37,20 +31,32 @@ log = logging.getLogger("pbem")
 
 # Messages taken in at a time: one commit for all of them.
 BATCH = 50
-LONGEST_BACK_OFF = timedelta(minutes=5)
 
 
 @dataclass
 class Fetched:
-    """What a fetch came to: messages by what became of them, and the mailboxes that were away."""
+    """What a fetch came to: messages by what became of them, and the mailboxes that were away.
+
+    `failed` is why one could not be used, `busy` says that another process was just fetching one.
+    """
 
     became: dict[str, int] = field(default_factory=dict)
     away: list[str] = field(default_factory=list)
+    failed: post.Unreachable | None = None
+    busy: bool = False
 
     @property
     def count(self) -> int:
         """How many messages were taken in."""
         return sum(self.became.values())
+
+    def add(self, other: "Fetched") -> None:
+        """Add what another fetch came to."""
+        for status, count in other.became.items():
+            self.became[status] = self.became.get(status, 0) + count
+        self.away += other.away
+        self.failed = self.failed or other.failed
+        self.busy = self.busy or other.busy
 
 
 @dataclass
@@ -96,62 +102,72 @@ def receive(
 
 
 def fetch(engine: Engine, config: Config, now: datetime) -> Fetched:
-    """Take in what lies in every mailbox; one that can't be reached does not stop the others.
-
-    A message is confirmed to its mailbox only after the commit that stored it.
-    """
+    """Take in what lies in every mailbox; one that can't be reached does not stop the others."""
     result = Fetched()
-    for number, table in enumerate(config.sources, 1):
-        with store.alone(engine, f"fetch-{number}") as ours:
-            if not ours:
-                continue
-            try:
-                _fetch_one(engine, config, number, table, now, result)
-            except post.Unreachable as error:
-                result.away.append(str(error))
-                with store.writing(engine) as session:
-                    kept = store.mark(session, f"source {number}")
-                    store.remember(session, f"source {number}", {**kept, "away": str(error)})
+    for number in range(1, len(config.sources) + 1):
+        result.add(fetch_from(engine, config, number, now))
     return result
 
 
-def _fetch_one(
-    engine: Engine,
-    config: Config,
-    number: int,
-    table: Mapping[str, Any],
-    now: datetime,
-    result: Fetched,
-) -> None:
+def fetch_from(
+    engine: Engine, config: Config, number: int, now: datetime, kept: post.Source | None = None
+) -> Fetched:
+    """Take in what lies in one mailbox, by its number among those of the config.
+
+    A message is confirmed to its mailbox only after the commit that stored it. A source that is
+    `kept` open is used and left open, else one is opened and closed.
+    """
+    result = Fetched()
+    place = f"source {number}"
+    with store.alone(engine, f"fetch-{number}") as ours:
+        if not ours:
+            result.busy = True
+            return result
+        source = kept or opened(engine, config, number)
+        try:
+            # The names of files may come again: they are told apart by what is in them.
+            has_lasting_keys = config.sources[number - 1].get("kind") == "imap"
+            known = _known(engine, source.name) if has_lasting_keys else post.nothing_known
+            for batch in _batches(source.fetch(known)):
+                for status in _take_in(engine, config, source.name, batch, now):
+                    result.became[status] = result.became.get(status, 0) + 1
+                source.confirm([one.key for one in batch])
+            result.away.extend(f"{source.name}: {why}" for why in source.missed.values())
+            with store.writing(engine) as session:
+                fetched = {"fetched": now.isoformat(), **source.cursor._asdict()}
+                store.remember(session, place, fetched)
+        except post.Unreachable as error:
+            result.failed = error
+            result.away.append(str(error))
+            with store.writing(engine) as session:
+                remembered = store.mark(session, place)
+                store.remember(session, place, {**remembered, "away": str(error)})
+        finally:
+            if kept is None:
+                source.close()
+    return result
+
+
+def opened(engine: Engine, config: Config, number: int) -> post.Source:
+    """Open a mailbox by its number in the config, as it was left; it connects when it is used."""
+    where = f"source {number}"
     try:
-        wanted = settings.read_source(table, f"source {number}", config.folder)
+        wanted = settings.read_source(config.sources[number - 1], where, config.folder)
     except ValueError as error:
         raise Wrong(str(error)) from None
-    place = f"source {number}"
     with store.reading(engine) as session:
-        kept = store.mark(session, place)
-    cursor = Cursor(kept.get("uidvalidity", 0), kept.get("changes", 0))
-    source = post.open_source(wanted, size_limit=config.mail.size_limit, cursor=cursor)
-    try:
-        # A UID is never given twice, so what is stored need not be read again; files may bear
-        # any name, and are told apart by what is in them.
-        known = isinstance(wanted, settings.ImapSettings)
-        arrivals = source.fetch(_known(engine, source.name)) if known else source.fetch()
-        for batch in _batches(arrivals):
-            for status in _take_in(engine, config, source.name, batch, now):
-                result.became[status] = result.became.get(status, 0) + 1
-            source.confirm([one.key for one in batch])
-        result.away.extend(f"{source.name}: {why}" for why in source.missed.values())
-    finally:
-        source.close()
-    with store.writing(engine) as session:
-        store.remember(session, place, {"fetched": now.isoformat(), **source.cursor._asdict()})
+        left = store.mark(session, where)
+    cursor = Cursor(left.get("uidvalidity", 0), left.get("changes", 0))
+    return post.open_source(wanted, size_limit=config.mail.size_limit, cursor=cursor)
 
 
-def _known(engine: Engine, source: str) -> Callable[[str], bool]:
-    from pbem import intake
+def _known(engine: Engine, source: str) -> post.Known:
+    def known(keys: Sequence[str]) -> set[str]:
+        from pbem import intake
 
-    return lambda key: intake.is_known(engine, source, key)
+        return intake.known(engine, source, keys)
+
+    return known
 
 
 def _take_in(
@@ -283,8 +299,13 @@ def _obey_mail(
     store.queue_apart(session, "notice", facts, now, match=match, answers=mail)
 
 
-def send(engine: Engine, config: Config, now: datetime) -> outbox.Sent:
-    """Send the letters that are due; a sender that can't be reached leaves them as they are."""
+def send(
+    engine: Engine, config: Config, now: datetime, is_asked_to_stop: Callable[[], bool] = bool
+) -> outbox.Sent:
+    """Send the letters that are due; a sender that can't be reached leaves them as they are.
+
+    So does one that is asked to stop, between two letters.
+    """
     with store.reading(engine) as session:
         waiting = select(Letter.id).where(Letter.status == "queued", Letter.due <= now)
         if session.scalar(waiting.limit(1)) is None:
@@ -295,79 +316,63 @@ def send(engine: Engine, config: Config, now: datetime) -> outbox.Sent:
         raise Wrong(str(error)) from None
     sender = post.open_sender(wanted)
     try:
-        return outbox.flush(engine, config, sender, now)
+        return outbox.flush(engine, config, _Stoppable(sender, is_asked_to_stop), now)
+    except _Stopped:
+        return outbox.Sent()
     except post.Unreachable as error:
-        raise Away(str(error)) from None
+        raise Away(str(error)) from error
     finally:
         sender.close()
+
+
+class _Stopped(Exception):
+    """Letters are left for the next time, as the process is to end."""
+
+
+class _Stoppable:
+    """A sender that takes no further letter once it is asked to stop."""
+
+    def __init__(self, sender: post.Sender, is_asked: Callable[[], bool]) -> None:
+        self.name = sender.name
+        self.sender = sender
+        self.is_asked = is_asked
+
+    def send(self, envelope_from: str, recipient: str, raw: bytes) -> post.Sent:
+        if self.is_asked():
+            raise _Stopped
+        return self.sender.send(envelope_from, recipient, raw)
+
+    def probe(self) -> None:
+        self.sender.probe()
+
+    def close(self) -> None:
+        self.sender.close()
 
 
 def tick(engine: Engine, config: Config, now: datetime) -> Tick:
     """Fetch, run what is due, send: once."""
     fetched = fetch(engine, config, now)
-    obey_mails(engine, config, now)
-    ran = turns.run_due(engine, now, _fetched_at(engine, config, now), fetched.away)
-    with store.writing(engine) as session:
-        reminded = brakes.remind(session, now)
+    ran, reminded = play(engine, config, now, fetched.away)
     sent = send(engine, config, now)
-    with store.writing(engine) as session:
-        store.remember(session, "tick", {"time": now.isoformat()})
+    note_tick(engine, now)
     return Tick(fetched, ran, reminded, sent)
 
 
-def serve(engine: Engine, config: Config, every: float, clock: datetime | None = None) -> None:
-    """Tick for ever: every so many seconds, and at each deadline; end on SIGTERM or SIGINT.
+def play(
+    engine: Engine, config: Config, now: datetime, away: Sequence[str]
+) -> tuple[list[turns.Ran], int]:
+    """Do what is to be done once mail is fetched: obey, run what is due, remind.
 
-    A mailbox, server or database that is away is waited for, longer each time.
+    `away` says of mailboxes why they could not be fetched. Return what was run, and how many were
+    reminded.
     """
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
-    _notify("READY=1")
-    log.info("daemon started")
-    failures = 0
-    begun = datetime.now(UTC)
-    while not stop.is_set():
-        real = datetime.now(UTC)
-        now = (clock + (real - begun) if clock else real).replace(microsecond=0)
-        try:
-            done = tick(engine, config, now)
-        except Away as error:
-            log.warning(str(error))
-            failures += 1
-        else:
-            for line in itertools.chain(done.lines(), done.fetched.away, done.sent.whys):
-                log.info(line)
-            failures = failures + 1 if done.fetched.away else 0
-        stop.wait(_pause(engine, now, every, failures))
-    _notify("STOPPING=1")
-    log.info("daemon stopped")
+    obey_mails(engine, config, now)
+    ran = turns.run_due(engine, now, _fetched_at(engine, config, now), away)
+    with store.writing(engine) as session:
+        return ran, brakes.remind(session, now)
 
 
-def _pause(engine: Engine, now: datetime, every: float, failures: int) -> float:
-    """Return how many seconds to wait: until the next look or deadline, longer after failures."""
-    if failures:
-        longest = min(every * 2.0**failures, LONGEST_BACK_OFF.total_seconds())
-        return longest * random.uniform(0.5, 1.0)
-    try:
-        with store.reading(engine) as session:
-            moments = session.scalars(
-                select(Match.deadline)
-                .where(Match.status == "running", Match.deadline > now)
-                .union(select(Match.waits_until).where(Match.waits_until > now))
-            )
-            next_one = min((one for one in moments if one), default=None)
-    except Away:
-        return every
-    until = (next_one - now).total_seconds() if next_one else every
-    return max(1.0, min(every, until))
-
-
-def _notify(state: str) -> None:
-    """Tell systemd how the service stands, where it asks (sd_notify)."""
-    place = os.environ.get("NOTIFY_SOCKET")
-    if not place:
-        return
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as speaker:
-        speaker.connect("\0" + place[1:] if place.startswith("@") else place)
-        speaker.sendall(state.encode())
+def note_tick(engine: Engine, now: datetime) -> None:
+    """Remember that a tick has come to its end, for who looks whether anything is at work."""
+    with store.writing(engine) as session:
+        store.remember(session, "tick", {"time": now.isoformat()})

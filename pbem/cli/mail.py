@@ -89,11 +89,11 @@ def daemon(
     every: Annotated[float, typer.Option(help="Seconds between two looks into the mailbox.")] = 60,
 ) -> None:
     """Fetch, run and send for ever, waking for the next deadline; stops cleanly on SIGTERM."""
-    from pbem import rounds
+    from pbem.daemon import serve
 
     desk: Desk = context.obj
     config = desk.config()
-    rounds.serve(desk.engine(config), config, every, desk.clock)
+    serve(desk.engine(config), config, every, desk.clock)
 
 
 def _told(away: list[str]) -> int:

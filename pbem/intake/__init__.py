@@ -4,14 +4,14 @@ Nothing here confirms a message to where it came from: that is done after the co
 """
 
 from pbem.intake.receipts import MOST_RECEIPTS
-from pbem.intake.taking import is_known, retake, take_in
+from pbem.intake.taking import known, retake, take_in
 from pbem.intake.values import Parcel, Taken
 
 __all__ = [
     "MOST_RECEIPTS",
     "Parcel",
     "Taken",
-    "is_known",
+    "known",
     "retake",
     "take_in",
 ]

@@ -6,7 +6,7 @@ one recipient and says what became of it. Neither knows a game, a match or the d
 
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, NamedTuple, Protocol
@@ -63,11 +63,14 @@ class Source(Protocol):
     """
 
     name: str
-    cursor: Cursor
     missed: Mapping[str, str]
 
-    def fetch(self, known: Callable[[str], bool] = ...) -> Iterator[Arrived]:
-        """Yield what lies in the mailbox, as it arrived, one message in memory at a time.
+    @property
+    def cursor(self) -> Cursor:
+        """What the next fetch is to know of this one."""
+
+    def fetch(self, known: "Known" = ...) -> Iterator[Arrived]:
+        """Yield what lies in the mailbox, as it arrived, a few messages in memory at a time.
 
         A key that is `known` (stored by an earlier fetch) is confirmed instead of yielded. Raise
         `Unreachable` where the mailbox can't be read.
@@ -145,9 +148,13 @@ class Unreachable(Exception):
         self.lasting = lasting
 
 
-def nothing_known(key: str) -> bool:  # noqa: ARG001 - the form of a predicate
-    """Tell of any key that it is not stored yet."""
-    return False
+# Of some keys of a source, those that are stored.
+Known = Callable[[Sequence[str]], Container[str]]
+
+
+def nothing_known(keys: Sequence[str]) -> Container[str]:  # noqa: ARG001 - the form of `Known`
+    """Tell of any keys that none is stored yet."""
+    return ()
 
 
 def fault_of_address(address: str) -> str:

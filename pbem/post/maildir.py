@@ -5,7 +5,7 @@ import os
 import socket
 import stat
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -15,6 +15,7 @@ from pbem.post import (
     Accepted,
     Arrived,
     Cursor,
+    Known,
     Refused,
     Sent,
     Unreachable,
@@ -47,13 +48,14 @@ class MaildirSource:
         # Which file was read under a key: names are not always as unique as they should be.
         self._read_as: dict[str, int] = {}
 
-    def fetch(self, known: Callable[[str], bool] = nothing_known) -> Iterator[Arrived]:
+    def fetch(self, known: Known = nothing_known) -> Iterator[Arrived]:
         """Yield what lies here, oldest first (see `Source.fetch`)."""
         missed: dict[str, str] = {}
         self.missed = missed
         make(self._path)
         waiting = {found.key: found for found in self._listed() if not found.seen}
-        stored = [key for key in waiting if known(key)]
+        found_stored = known(list(waiting))
+        stored = [key for key in waiting if key in found_stored]
         self.confirm(stored)
         for key in stored:
             del waiting[key]

@@ -258,14 +258,3 @@ def test_two_ticks_at_the_same_moment_run_each_turn_once(
         assert len(session.scalars(select(Letter)).all()) == 6
     ids = [one["Message-ID"] for one in sent(house)]
     assert len(ids) == len(set(ids)) == 6
-
-
-def test_fact_109_after_failures_the_daemon_waits_longer_and_never_more_than_five_minutes(
-    engine: Engine,
-) -> None:
-    waits = [rounds._pause(engine, NOW, 10, failures) for failures in range(1, 12)]
-    longest = rounds.LONGEST_BACK_OFF.total_seconds()
-    for failures, wait in enumerate(waits, 1):
-        full = min(10 * 2.0**failures, longest)
-        assert full / 2 <= wait <= full
-    assert rounds._pause(engine, NOW, 10, 0) == 10
