@@ -2,7 +2,6 @@
 // Without this script the page shows the board at the end, and the list.
 "use strict";
 (() => {
-  const SVG = "http://www.w3.org/2000/svg";
   const HALF = 26;
   const ROW = 45;
   // The neighbours to the right and below, each with the two corners of the side to it.
@@ -34,10 +33,12 @@
     return all;
   }
 
-  function drawn(name, attributes) {
-    const made = document.createElementNS(SVG, name);
-    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-    return made;
+  // An arrow over the border of two hexes, from one middle towards the other.
+  function arrow(source, target) {
+    const [dx, dy] = [target.x - source.x, target.y - source.y];
+    const at = (along, across) =>
+      `${source.x + dx * along - dy * across} ${source.y + dy * along + dx * across}`;
+    return `M${at(0.32, 0)}L${at(0.7, 0)}M${at(0.58, 0.1)}L${at(0.7, 0)}L${at(0.58, -0.1)}`;
   }
 
   function setUp(figure) {
@@ -50,7 +51,6 @@
     const rows = [...document.querySelectorAll("table.holders tbody tr")];
     const marks = rows.map((row) => row.dataset);
     const cells = rows.map((row) => row.querySelectorAll("td"));
-    const armiesAt = cells[0].length > 2 ? 2 : 1;
     // Marks of seats are always shown, others while they hold anything.
     const always = rows.map((row) => !row.hidden);
     const caption = document.querySelector("table.holders caption");
@@ -85,16 +85,19 @@
       figure.querySelector(".edges").setAttribute("d", edges);
     }
 
+    function drawn(name, attributes) {
+      const made = document.createElementNS(now.namespaceURI, name);
+      for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+      return made;
+    }
+
     function point(item) {
       now.replaceChildren();
       if (!item || item.dataset.at === undefined) return;
       const target = hexes[item.dataset.at];
       now.append(drawn("use", { href: "#ring", x: target.x, y: target.y }));
       for (const from of item.dataset.from.split(" ").filter(Boolean)) {
-        const source = hexes[from];
-        const [dx, dy] = [target.x - source.x, target.y - source.y];
-        const d = `M${source.x + dx * 0.28} ${source.y + dy * 0.28}l${dx * 0.42} ${dy * 0.42}`;
-        now.append(drawn("path", { d, "marker-end": "url(#head)" }));
+        now.append(drawn("path", { d: arrow(hexes[from], target) }));
       }
     }
 
@@ -114,7 +117,7 @@
       held.forEach(([number, armies], mark) => {
         rows[mark].hidden = !always[mark] && !number;
         cells[mark][0].textContent = number;
-        cells[mark][armiesAt].textContent = armies;
+        cells[mark][1].textContent = armies;
       });
       items.forEach((item, at) => {
         if (at === step - 1) item.setAttribute("aria-current", "step");

@@ -1,15 +1,13 @@
 """What the archive shows of a match of Hexem: its whole course, and each turn as a chapter."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from pbem.game import Event, Json
+from pbem.game import Json
 from pbem.games.hexem import replay
 from pbem.games.hexem.became import became
-from pbem.games.hexem.report import page
-from pbem.games.hexem.state import load
 from pbem.games.hexem.tally import Losses, borders, fronts, losses, matrix
 
 # So many musters of a turn are told one by one; a page with more would be too great to load.
@@ -27,8 +25,11 @@ def course(record: Json) -> Json:
     it; `start` and `steps` lead from the first board to it, a step a turn, each with what it
     changes (`set`), who `took` how many hexes from whom, and who went `out`. `fronts`: every two
     seats that ever shared one, with its length after each turn. `losses`: who lost what to whom.
+    Of a match that has not begun there is nothing.
     """
     seats, turns = record["seats"], record["turns"]
+    if not turns:
+        return {}
     known, order = _board(record)
     frames = [replay.frame(known, order, turn["state"]) for turn in turns]
     owners = [_owners(order, turn["state"]) for turn in turns]
@@ -38,7 +39,7 @@ def course(record: Json) -> Json:
     counted = [Counter(each) for each in owners]
     lost = Losses(Counter(), Counter())
     for turn in turns:
-        for total, more in zip(lost, losses(_musters(turn)), strict=True):
+        for total, more in zip(lost, losses(_facts(turn, "muster")), strict=True):
             total.update(more)
     return {
         "charts": [
@@ -46,15 +47,15 @@ def course(record: Json) -> Json:
             _chart("Armies", "armies", seats, strength),
         ],
         "board": replay.drawn(known, order, frames[-1]),
-        "legend": _legend(record, len(turns) - 1),
+        "legend": _legend(known, frames[-1], None),
         "start": replay.begin(frames[0]),
         "steps": [
             {
                 "number": turn["number"],
                 "set": replay.turned(before, after),
-                "took": _took(seats, losses(_musters(turn))),
-                "out": [event["facts"]["seat"] for event in _events(turn, "out")],
-                "given": [event["facts"] for event in _events(turn, "country")],
+                "took": _took(seats, losses(_facts(turn, "muster"))),
+                "out": [fact["seat"] for fact in _facts(turn, "out")],
+                "given": list(_facts(turn, "country")),
             }
             for turn, before, after in zip(turns[1:], frames, frames[1:], strict=False)
         ],
@@ -68,47 +69,40 @@ def chapter(record: Json, number: int) -> Json:
 
     `became`: what became of each order line. `board`: at the end of the turn; `start` and `steps`
     lead from its beginning to it, a step a muster in the order played, or a country given.
-    `more`: musters beyond those told. `changed`: the places of hexes that changed hands. `losses`:
-    of this turn. `fronts`: every two seats that share one, before and after. `standings`,
-    `neutral`, `order`, `dice`, `grown`, `over`: as a report has them. `drawn`: that the page has a
-    picture of its own.
+    `more`: musters beyond those told. `legend`: whose each mark is, with its change where a turn
+    was run (`grown`). `changed`: the places of hexes that changed hands. `order`, `dice`: who moved
+    when, and why. `losses`: of this turn. `fronts`: every two seats that share one, before and
+    after. `over`: how the match ended, if by itself. `drawn`: that the page has its own picture.
     """
-    at = _place(record, number)
+    at = next(at for at, turn in enumerate(record["turns"]) if turn["number"] == number)
     seats, turn = record["seats"], record["turns"][at]
     known, order = _board(record)
-    last = replay.frame(known, order, turn["state"])
-    state = load(turn["state"], seats, record["options"])
-    told = page(state, None, [Event(e["kind"], e["facts"], None) for e in turn["events"]])
-    first = last
-    steps: list[Json] = []
-    if at and not any(_events(turn, "ended")):
-        first = replay.frame(known, order, record["turns"][at - 1]["state"])
-        steps = _steps(known, order, first, last, turn)
-    kept, more = _cut(steps)
-    sides = borders(order)
-    front = fronts(sides, _owners(order, turn["state"]))
     before = record["turns"][at - 1]["state"] if at else turn["state"]
+    first, last = (replay.frame(known, order, one) for one in (before, turn["state"]))
+    owners = [_owners(order, one) for one in (before, turn["state"])]
+    moved: Json = next(_facts(turn, "order"), {"order": [], "dice": []})
+    mustered = {row["seat"] for row in moved["order"] if row["musters"]}
+    grown = any(_facts(turn, "growth"))
+    is_run = at > 0 and not any(_facts(turn, "ended"))
+    kept, more = _cut(_steps(known, order, first, last, turn) if is_run else [])
+    changed = [place for place, (one, two) in enumerate(zip(*owners, strict=True)) if one != two]
+    sides = borders(order)
     return {
         "became": became(turn),
         "board": replay.drawn(known, order, last),
-        "legend": _legend(record, at),
-        "changed": [order.index(label) for label in told["changed"]],
+        "legend": _legend(known, last, first if grown else None),
+        "changed": changed if grown else [],
         "start": replay.begin(first),
         "steps": kept,
         "more": more,
-        "losses": matrix(losses(_musters(turn)), seats),
-        "fronts": _fronts(seats, [fronts(sides, _owners(order, before)), front]),
+        "grown": grown,
+        "order": moved["order"],
+        "dice": [group for group in moved["dice"] if group[0] in mustered],
+        "losses": matrix(losses(_facts(turn, "muster")), seats),
+        "fronts": _fronts(seats, [fronts(sides, each) for each in owners]),
+        "over": next(_facts(turn, "over"), None),
         "drawn": True,
-        **{key: told[key] for key in _REPORTED},
     }
-
-
-# What a report has too.
-_REPORTED = ("standings", "neutral", "order", "dice", "grown", "over")
-
-
-def _place(record: Json, number: int) -> int:
-    return next(at for at, turn in enumerate(record["turns"]) if turn["number"] == number)
 
 
 def _board(record: Json) -> tuple[replay.Marks, tuple[str, ...]]:
@@ -116,12 +110,8 @@ def _board(record: Json) -> tuple[replay.Marks, tuple[str, ...]]:
     return replay.marks(record["seats"], state), replay.labels(state)
 
 
-def _events(turn: Json, kind: str) -> Iterable[Json]:
-    return (event for event in turn["events"] if event["kind"] == kind)
-
-
-def _musters(turn: Json) -> Iterable[Json]:
-    return (event["facts"] for event in _events(turn, "muster"))
+def _facts(turn: Json, kind: str) -> Iterator[Json]:
+    return (event["facts"] for event in turn["events"] if event["kind"] == kind)
 
 
 def _owners(order: Sequence[str], state: Json) -> list[str | None]:
@@ -140,25 +130,34 @@ def _chart(title: str, unit: str, seats: Sequence[str], counted: Sequence[Counte
     return {"title": title, "unit": unit, "seats": values}
 
 
-def _legend(record: Json, at: int) -> list[Json]:
-    """Return whose each mark on the board is, with hexes and armies after a turn."""
-    known, order = _board(record)
-    state = record["turns"][at]["state"]
-    hexes: Counter[int] = Counter()
-    armies: Counter[int] = Counter()
-    for mark, number in replay.frame(known, order, state):
-        hexes[mark] += 1
-        armies[mark] += number
+def _legend(
+    known: replay.Marks, shown: Sequence[replay.Hex], before: Sequence[replay.Hex] | None
+) -> list[Json]:
+    """Return whose each mark on a board is, its hexes and armies, and how they have changed."""
+    hexes, armies = _held(shown)
+    old_hexes, old_armies = _held(before or shown)
     return [
         {
             **mark,
-            "mark": at,
+            "is_seat": at < len(known.seats),
+            "is_country": len(known.seats) <= at < known.nobody,
             "hexes": hexes[at],
             "armies": armies[at],
-            "seat": at < len(known.seats),
+            "hexes_change": hexes[at] - old_hexes[at],
+            "armies_change": armies[at] - old_armies[at],
         }
         for at, mark in enumerate(known.listed())
     ]
+
+
+def _held(shown: Sequence[replay.Hex]) -> tuple[Counter[int], Counter[int]]:
+    """Count the hexes and the armies of every mark."""
+    hexes: Counter[int] = Counter()
+    armies: Counter[int] = Counter()
+    for mark, number in shown:
+        hexes[mark] += 1
+        armies[mark] += number
+    return hexes, armies
 
 
 def _took(seats: Sequence[str], lost: Losses) -> list[Json]:

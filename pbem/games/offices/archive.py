@@ -27,9 +27,11 @@ def course(record: Json) -> Json:
     name, letter and colour of each. `grid`: for each office who held it at the start and after
     each round. `rounds`: for each round its turn, order of play, who paid what, gold, goods, what
     was discarded. `open`: whether gold is public. `bought`: how often each seat paid for each
-    office, and how much in all.
+    office, and how much in all. Of a match that has not begun there is nothing.
     """
     seats, turns = record["seats"], record["turns"]
+    if not turns:
+        return {}
     paid = [_paid(turn) for turn in turns]
     so_far = Counter[str]()
     in_all: list[Counter[str]] = []
