@@ -1,7 +1,6 @@
 """What many tests need: a set-up folder, a match in it, mails by its players."""
 
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,6 +11,10 @@ from sqlalchemy import Engine
 
 from pbem import config, intake, matches, store, turns
 from pbem.config import Config
+from tests import databases
+from tests.databases import both, postgres
+
+__all__ = ["both", "postgres"]
 
 # Everybody runs the same examples; PBEM_EXPLORE=1 looks for new ones.
 settings.register_profile("same", derandomize=True, database=None, deadline=None)
@@ -25,6 +28,18 @@ WEEK = timedelta(days=7)
 BOARD = "x3 x3 x3\n . . .\ny3 y3 y3\n"
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose a place for the PostgreSQL that the processes of this run share."""
+    if not hasattr(config, "workerinput"):
+        databases.reserve()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Stop that PostgreSQL, if one was started."""
+    if not hasattr(config, "workerinput"):
+        databases.stop()
+
+
 @pytest.fixture(scope="session")
 def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A database as `pbem init` makes it, made once."""
@@ -34,14 +49,21 @@ def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def house(tmp_path: Path, empty_database: Path) -> Config:
+def database(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The URL of the house's database: SQLite, where a folder of tests has it no other way."""
+    yield from databases.fresh(request, "sqlite")
+
+
+@pytest.fixture
+def house(tmp_path: Path, database: str) -> Config:
     """A folder as `pbem init` leaves it."""
     text = config.TEXT.replace("per_minute = 60", "per_minute = 1000")
+    if not database.startswith("sqlite"):
+        text = text.replace("sqlite:///pbem.sqlite", database)
     (tmp_path / "pbem.toml").write_text(text, "utf-8")
     for box in ("in", "out"):
         for part in ("cur", "new", "tmp"):
             (tmp_path / "mail" / box / part).mkdir(parents=True)
-    shutil.copy(empty_database, tmp_path)
     return config.load(tmp_path / "pbem.toml")
 
 

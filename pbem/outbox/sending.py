@@ -1,15 +1,18 @@
 """Sending letters: in the order they were queued, each sent and marked, or tried again later."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from sqlalchemy import Engine, func, select
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from pbem import store, undelivered
 from pbem.config import Config
+from pbem.outbox.claiming import Allowance, Waiting, claimed, claims_rows, waiting
 from pbem.outbox.writing import SHOW_A_TURN, compose, return_path
 from pbem.post import Accepted, Refused, Sender
 from pbem.store import Letter, Match, Seat
@@ -39,17 +42,60 @@ class Sent:
     whys: list[str] = field(default_factory=list)
 
 
+class Verdict(NamedTuple):
+    """What came of a try to send a letter: sent, dropped, failed (refused for good), or later.
+
+    `part` is what a server refused; `left` tells whether the letter was handed to one.
+    """
+
+    status: str
+    why: str = ""
+    part: str = ""
+    left: bool = False
+    unwritten: bool = False
+
+
 def flush(engine: Engine, config: Config, sender: Sender, now: datetime) -> Sent:
-    """Send the letters that are due, as many as a minute allows, one process at a time."""
+    """Send the letters that are due, as many as a minute allows.
+
+    Several processes may do so at once on PostgreSQL, each sending what the others don't; on SQLite
+    it is one at a time.
+    """
     result = Sent()
+    if claims_rows(engine):
+        _flush(engine, config, sender, now, result)
+        return result
     with store.alone(engine, "send") as ours:
-        if not ours:
-            return result
-        with store.writing(engine) as session:
-            _gather(session, now)
-        for number in _queue(engine, config, now):
-            _send_one(engine, config, sender, number, now, result)
+        if ours:
+            _flush(engine, config, sender, now, result)
     return result
+
+
+def _flush(engine: Engine, config: Config, sender: Sender, now: datetime, result: Sent) -> None:
+    with store.writing(engine) as session:
+        if store.hold(session, "digests"):
+            _gather(session, now)
+    allowance = Allowance(engine, config.mail.per_minute, now)
+    # To whom somebody else is sending: he goes on with all that waits for that reader.
+    theirs: set[str] = set()
+    try:
+        for page in waiting(engine, now):
+            for place, one in enumerate(page):
+                if not one.is_due:
+                    theirs.add(one.whose)
+                if one.whose in theirs:
+                    continue
+                if not allowance.take(len(page) - place):
+                    return
+                verdict = _send_one(engine, config, sender, one, now)
+                if verdict is None:
+                    theirs.add(one.whose)
+                else:
+                    _note(result, one, verdict)
+                if verdict is None or not verdict.left:
+                    allowance.spare()
+    finally:
+        allowance.close()
 
 
 def _gather(session: Session, now: datetime) -> None:
@@ -64,6 +110,8 @@ def _gather(session: Session, now: datetime) -> None:
             Seat.mail == "DIGEST",
         )
         .order_by(Letter.seat_id, Letter.id)
+        # One that somebody is just sending is left to him.
+        .with_for_update(skip_locked=True, of=Letter)
     )
     for number, found in itertools.groupby(session.scalars(query), lambda one: one.seat_id):
         letters = [one for one in found if not one.facts.get("asked")]
@@ -91,97 +139,98 @@ def _digest(session: Session, letters: Sequence[Letter], now: datetime) -> None:
     store.queue(session, "digest", {"letters": numbers}, now, seat=seat)
 
 
-def _queue(engine: Engine, config: Config, now: datetime) -> Iterator[int]:
-    """Yield the numbers of the letters to send now."""
-    with store.reading(engine) as session:
-        just_sent = select(func.count()).where(
-            Letter.status == "sent", Letter.sent > now - timedelta(minutes=1)
-        )
-        room = config.mail.per_minute - (session.scalar(just_sent) or 0)
-        query = (
-            select(Letter.id)
-            .where(Letter.status == "queued", Letter.due <= now)
-            .order_by(Letter.due, Letter.id)
-            .limit(max(room, 0))
-        )
-        numbers = list(session.scalars(query))
-    yield from numbers
-
-
 def _send_one(
-    engine: Engine, config: Config, sender: Sender, number: int, now: datetime, result: Sent
-) -> None:
+    engine: Engine, config: Config, sender: Sender, one: Waiting, now: datetime
+) -> Verdict | None:
+    """Send a letter and mark it; return what came of it, `None` where it is not for us to send."""
+    with claimed(engine, one, now) as claim:
+        if claim is None:
+            return None
+        session, letter = claim
+        verdict = _tried(session, config, sender, letter, now)
+        if verdict is not None and claims_rows(engine):
+            return _mark(session, letter, now, verdict)
+    if verdict is not None:
+        with store.writing(engine) as session:
+            verdict = _mark(session, session.get_one(Letter, one.number), now, verdict)
+    return verdict
+
+
+def _tried(
+    session: Session, config: Config, sender: Sender, letter: Letter, now: datetime
+) -> Verdict | None:
+    """Write a letter and send it, if it is still of use; `None` where it waits for a digest."""
     # Words and pictures take long to import, and most ticks send nothing.
     from pbem.reports import TemplateFault
 
-    with store.reading(engine) as session:
-        letter = session.get_one(Letter, number)
-        useless = _outlived(session, letter, now)
-        raw, fault = b"", ""
-        if not useless:
-            try:
-                raw = compose(session, config, letter, now)
-            except TemplateFault as error:
-                fault = f"{error}; mend it (`pbem doctor` tries them), then it is sent"
-                result.unwritten += 1
-            # A letter that can't be written must not stop the others.
-            except Exception as error:
-                fault = f"{type(error).__name__}: {error}"
-        envelope_from = return_path(session, config, letter)
+    if _is_for_digest(session, letter):
+        return None
+    useless = _outlived(session, letter, now)
     if useless:
-        _mark(engine, number, now, "dropped", useless)
-        result.dropped += 1
-    elif fault:
-        _put_off(engine, letter, now, fault, result)
+        return Verdict("dropped", useless)
+    try:
+        raw = compose(session, config, letter, now)
+    except TemplateFault as error:
+        fault = f"{error}; mend it (`pbem doctor` tries them), then it is sent"
+        return Verdict("later", fault, unwritten=True)
+    except DBAPIError:
+        raise
+    # A letter that can't be written must not stop the others.
+    except Exception as error:
+        return Verdict("later", f"{type(error).__name__}: {error}")
+    envelope_from = return_path(session, config, letter)
+    done = sender.send(envelope_from, letter.recipient or config.game_master.address, raw)
+    if isinstance(done, Accepted):
+        return Verdict("sent", left=True)
+    if isinstance(done, Refused):
+        return Verdict("failed", done.why, done.part, left=True)
+    return Verdict("later", done.why, left=True)
+
+
+def _mark(session: Session, letter: Letter, now: datetime, verdict: Verdict) -> Verdict:
+    """Mark what came of a letter; one that was tried for days is given up, which is returned."""
+    letter.why = verdict.why
+    letter.tries += verdict.status != "dropped"
+    letter.sent = now if verdict.status == "sent" else None
+    if verdict.status != "later":
+        letter.status = verdict.status
+    elif now - letter.created > GIVE_UP:
+        letter.status = "failed"
+        undelivered.give_up(session, letter, now)
+        return verdict._replace(status="failed")
     else:
-        done = sender.send(envelope_from, letter.recipient or config.game_master.address, raw)
-        if isinstance(done, Accepted):
-            _mark(engine, number, now, "sent", "")
-            result.sent += 1
-        elif isinstance(done, Refused):
-            _refused(engine, number, now, done)
-            result.failed += 1
-            result.whys.append(f"letter {number} to {letter.recipient}: {done.why}")
-        else:
-            _put_off(engine, letter, now, done.why, result)
+        wait = RETRIES[letter.tries - 1] if letter.tries <= len(RETRIES) else 60
+        letter.due = now + timedelta(minutes=wait)
+    if verdict.status == "failed":
+        _refused(session, letter, now, verdict)
+    return verdict
 
 
-def _mark(engine: Engine, number: int, now: datetime, status: str, why: str) -> None:
-    with store.writing(engine) as session:
-        letter = session.get_one(Letter, number)
-        letter.status, letter.why = status, why
-        letter.tries += status != "dropped"
-        letter.sent = now if status == "sent" else None
+def _refused(session: Session, letter: Letter, now: datetime, verdict: Verdict) -> None:
+    """Note a letter that was refused for good: for its recipient's sake, that is a bounce."""
+    seat = session.get(Seat, letter.seat_id) if letter.seat_id else None
+    if seat is not None and verdict.part == "recipient":
+        undelivered.note(session, seat, letter.recipient, verdict.why, now)
+    else:
+        undelivered.give_up(session, letter, now)
 
 
-def _refused(engine: Engine, number: int, now: datetime, done: Refused) -> None:
-    """Mark a letter that was refused for good; for its recipient's sake, that is a bounce."""
-    with store.writing(engine) as session:
-        letter = session.get_one(Letter, number)
-        letter.status, letter.why, letter.sent = "failed", done.why, None
-        letter.tries += 1
-        seat = session.get(Seat, letter.seat_id) if letter.seat_id else None
-        if seat is not None and done.part == "recipient":
-            undelivered.note(session, seat, letter.recipient, done.why, now)
-        else:
-            undelivered.give_up(session, letter, now)
+def _note(result: Sent, one: Waiting, verdict: Verdict) -> None:
+    """Count what came of a letter."""
+    result.sent += verdict.status == "sent"
+    result.dropped += verdict.status == "dropped"
+    result.later += verdict.status == "later"
+    result.failed += verdict.status == "failed"
+    result.unwritten += verdict.unwritten
+    if verdict.status in ("later", "failed"):
+        result.whys.append(f"letter {one.number} to {one.recipient}: {verdict.why}")
 
 
-def _put_off(engine: Engine, letter: Letter, now: datetime, why: str, result: Sent) -> None:
-    """Have a letter tried again later, or give it up after some days."""
-    with store.writing(engine) as session:
-        row = session.get_one(Letter, letter.id)
-        wait = RETRIES[row.tries] if row.tries < len(RETRIES) else 60
-        row.tries += 1
-        row.why = why
-        row.due = now + timedelta(minutes=wait)
-        if now - row.created > GIVE_UP:
-            row.status = "failed"
-            undelivered.give_up(session, row, now)
-            result.failed += 1
-        else:
-            result.later += 1
-    result.whys.append(f"letter {letter.id} to {letter.recipient}: {why}")
+def _is_for_digest(session: Session, letter: Letter) -> bool:
+    """Tell whether a letter is to be told in a digest, into which it will be gathered."""
+    if letter.seat_id is None or letter.kind not in _LESSER or letter.facts.get("asked"):
+        return False
+    return session.get_one(Seat, letter.seat_id).mail == "DIGEST"
 
 
 def _outlived(session: Session, letter: Letter, now: datetime) -> str:

@@ -1,13 +1,14 @@
 """How a database is opened, made, migrated, read and written, and what is wrong with one."""
 
 import fcntl
+import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
-from sqlalchemy import Engine, create_engine, event, inspect, text
+from sqlalchemy import URL, Engine, create_engine, event, inspect, text
 from sqlalchemy.engine import Connection, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError
 from sqlalchemy.orm import Session
@@ -18,8 +19,27 @@ from pbem.faults import Away, Wrong
 HEAD = "0001"
 MIGRATIONS = ("0001",)
 
-# Milliseconds to wait for another process that writes into the same SQLite file.
+# Milliseconds to wait for another process that writes the same: a SQLite file, a row elsewhere.
 PATIENCE = 30_000
+
+# Of a PostgreSQL session. Who vanishes without closing his connection (a machine that lost power)
+# is noticed within a minute, and who stands still with a lock in his hand within a quarter of an
+# hour: then the lock is free for others. libpq's own part of it is in `_LIBPQ`.
+_SESSION = {
+    "lock_timeout": PATIENCE,
+    "idle_in_transaction_session_timeout": 900_000,
+    "tcp_keepalives_idle": 30,
+    "tcp_keepalives_interval": 10,
+    "tcp_keepalives_count": 3,
+}
+_LIBPQ = {
+    "client_encoding": "utf8",
+    "connect_timeout": "10",
+    "keepalives_idle": "30",
+    "keepalives_interval": "10",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "60000",
+}
 
 
 class StoreFault(Wrong):
@@ -30,19 +50,44 @@ class StoreAway(Away):
     """A database that can't be reached now, or is locked; it may work later."""
 
 
-def connect(url: str) -> Engine:
+class StoreCollision(StoreAway):
+    """Two processes that each waited for the other: this one gave way, and may try again."""
+
+
+def connect(url: str | URL) -> Engine:
     """Return an engine for a URL, whatever state its database is in; raise `StoreFault` for a URL
     that can't be used."""
+    remedy = "write sqlite:///FILE, or postgresql+psycopg://… with the extra `postgres`"
     try:
         parsed = make_url(url)
+    except (ArgumentError, ValueError):
+        # What it holds may be a password.
+        raise StoreFault(f"database: its URL can't be read; {remedy}") from None
+    if parsed.drivername in ("postgres", "postgresql"):
+        parsed = parsed.set(drivername="postgresql+psycopg")
+    try:
+        if parsed.get_backend_name() == "postgresql":
+            return create_engine(
+                parsed,
+                # A connection that the server has closed meanwhile is replaced unnoticed.
+                pool_pre_ping=True,
+                connect_args=_of_session(parsed.query),
+            )
         engine = create_engine(parsed)
     except (ArgumentError, NoSuchModuleError, ModuleNotFoundError, ValueError) as error:
-        remedy = "write sqlite:///FILE, or postgresql+psycopg://… with the extra `postgres`"
         raise StoreFault(f"database: {error}; {remedy}") from None
-    if engine.dialect.name == "sqlite":
-        event.listen(engine, "connect", _prepare_sqlite)
-        event.listen(engine, "begin", _begin_sqlite)
+    if engine.dialect.name != "sqlite":
+        raise StoreFault(f"database: {engine.dialect.name} is not supported; {remedy}")
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
     return engine
+
+
+def _of_session(given: Mapping[str, Any]) -> dict[str, str]:
+    """Return how a PostgreSQL session is opened, but for what its URL says otherwise."""
+    settings = " ".join(f"-c {name}={value}" for name, value in _SESSION.items())
+    ours = {name: value for name, value in _LIBPQ.items() if name not in given}
+    return {**ours, "options": f"{settings} {given.get('options', '')}".strip()}
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:
@@ -61,26 +106,25 @@ def _begin_sqlite(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
 
 
-def open(url: str) -> Engine:
+def open(url: str | URL) -> Engine:
     """Return an engine for a database that is there and of this version.
 
     An older database is migrated. Raise `StoreFault` for one that is missing or newer, `StoreAway`
     for one that can't be reached.
     """
     engine = connect(url)
-    path = make_url(url).database
-    if engine.dialect.name == "sqlite" and path and path != ":memory:" and not Path(path).exists():
+    path = file_of(engine)
+    if path is not None and not path.exists():
         raise StoreFault(f"{path}: no database there; `pbem init` creates it")
     version = stored_version(engine)
     if version is None:
-        shown = engine.url.render_as_string(hide_password=True)
-        raise StoreFault(f"{shown}: holds no pbem tables; `pbem init` creates them")
+        raise StoreFault(f"{shown(engine)}: holds no pbem tables; `pbem init` creates them")
     if version != HEAD:
         migrate(engine)
     return engine
 
 
-def create(url: str) -> bool:
+def create(url: str | URL) -> bool:
     """Make the tables in a database, or bring it to this version; tell whether it had none.
 
     Raise `StoreFault` for one that is newer, or can't be made there.
@@ -88,11 +132,37 @@ def create(url: str) -> bool:
     engine = connect(url)
     try:
         version = stored_version(engine)
+        if version is None and engine.dialect.name == "postgresql":
+            _check_encoding(engine)
         if version != HEAD:
             migrate(engine)
     finally:
         engine.dispose()
     return version is None
+
+
+def _check_encoding(engine: Engine) -> None:
+    """Raise `StoreFault` for a PostgreSQL database that can't hold any script."""
+    with away(engine), engine.connect() as connection:
+        encoding = connection.scalar(text("SHOW server_encoding"))
+    if encoding != "UTF8":
+        raise StoreFault(
+            f"{shown(engine)}: its encoding is {encoding}, which can't hold every player's name; "
+            f"make it with `createdb -E UTF8 -T template0 {engine.url.database}`"
+        )
+
+
+def shown(engine: Engine) -> str:
+    """Return a database's URL as people may see it: without its password."""
+    return engine.url.render_as_string(hide_password=True)
+
+
+def file_of(engine: Engine) -> Path | None:
+    """Return the file a database is; `None` where it is none."""
+    path = engine.url.database
+    if engine.dialect.name != "sqlite" or not path or path == ":memory:":
+        return None
+    return Path(path)
 
 
 def stored_version(engine: Engine) -> str | None:
@@ -107,9 +177,8 @@ def stored_version(engine: Engine) -> str | None:
             text("SELECT version_num FROM alembic_version")
         ).scalar()
     if version is not None and version not in MIGRATIONS:
-        shown = engine.url.render_as_string(hide_password=True)
         raise StoreFault(
-            f"{shown}: its version {version} is newer than this program's {HEAD}; "
+            f"{shown(engine)}: its version {version} is newer than this program's {HEAD}; "
             "install a newer pbem"
         )
     return version
@@ -142,8 +211,13 @@ _REMEDIES = (
     ("I/O error", "make room on its disk, or look whether that is sound"),
     ("unable to open", "let the user who runs pbem write it and its folder (chown)"),
     ("readonly", "let the user who runs pbem write it and its folder (chown)"),
-    ("not a database", "mend `database` in the config, or put its file back from a backup"),
-    ("malformed", "put its file back from a backup"),
+    ("not a database", "mend `database` in the config, or move the file away and `pbem restore`"),
+    ("malformed", "move its file away, then `pbem restore FILE` puts a backup in its place"),
+    ("does not exist", "make it (createuser, createdb -E UTF8), or mend `database` in the config"),
+    ("authentication failed", "mend user and password in `database`, or put them into ~/.pgpass"),
+    ("too many clients", "raise max_connections: each process of pbem may hold two"),
+    ("remaining connection slots", "raise max_connections: each process of pbem may hold two"),
+    ("permission denied", "let its user make tables there (GRANT ALL, or own the database)"),
     ("", "look whether it is up, and `database` in the config is right"),
 )
 
@@ -153,20 +227,24 @@ def remedy(said: str) -> str:
     return next(helps for words, helps in _REMEDIES if words in said)
 
 
+# Where PostgreSQL found two transactions that wait for each other, or can't be put in any order.
+_COLLISIONS = ("40001", "40P01")
+
+
 @contextmanager
 def away(engine: Engine) -> Iterator[None]:
     """Turn a database that is locked or can't be reached into `StoreAway`."""
-    shown = engine.url.render_as_string(hide_password=True)
     try:
         yield
-    except OperationalError as error:
-        said = str(error.orig)
-        raise StoreAway(f"{shown}: it can't be used now: {said}; {remedy(said)}") from error
     except DBAPIError as error:
-        said = str(error.orig)
+        said, place = str(error.orig), shown(engine)
+        if getattr(error.orig, "sqlstate", None) in _COLLISIONS:
+            raise StoreCollision(f"{place}: {said}; try again") from error
+        if isinstance(error, OperationalError):
+            raise StoreAway(f"{place}: it can't be used now: {said}; {remedy(said)}") from error
         if error.connection_invalidated:
-            raise StoreAway(f"{shown}: it went away: {said}; {remedy('')}") from error
-        raise StoreFault(f"{shown}: it can't be used: {said}; {remedy(said)}") from error
+            raise StoreAway(f"{place}: it went away: {said}; {remedy('')}") from error
+        raise StoreFault(f"{place}: it can't be used: {said}; {remedy(said)}") from error
 
 
 @contextmanager
@@ -187,32 +265,51 @@ def reading(engine: Engine) -> Iterator[Session]:
 
 
 @contextmanager
-def alone(engine: Engine, work: str) -> Iterator[bool]:
+def alone(engine: Engine, work: str, item: str = "", *, wait: bool = False) -> Iterator[bool]:
     """Do some work in one process at a time; yield whether it is this one's turn.
 
-    The lock dies with the process that holds it: a file's on SQLite, an advisory one elsewhere.
+    With `item` one process at a time works on each item; on SQLite, on any. With `wait` another
+    process is waited for, for as long as for any lock. The lock dies with the process that holds
+    it: a file's on SQLite, an advisory one of its own connection elsewhere.
     """
-    path = make_url(str(engine.url)).database
-    if engine.dialect.name == "sqlite":
-        if not path or path == ":memory:":
-            yield True
-            return
+    path = file_of(engine)
+    if path is not None:
         with _lock_file(Path(f"{path}-{work}.lock")) as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                yield False
-                return
-            yield True
+            yield _is_locked(file, PATIENCE / 1000 if wait else 0)
+    elif engine.dialect.name == "sqlite":
+        yield True
     else:
-        with away(engine), engine.connect() as connection:
-            number = zlib.crc32(f"pbem {work}".encode())
-            got = bool(connection.scalar(text(f"SELECT pg_try_advisory_lock({number})")))
+        number = _number(f"{work} {item}" if item else work)
+        with away(engine), engine.connect() as pooled:
+            # A transaction left open would keep the server from clearing up what is deleted.
+            connection = pooled.execution_options(isolation_level="AUTOCOMMIT")
+            if wait:
+                connection.execute(text(f"SELECT pg_advisory_lock({number})"))
+            got = wait or bool(connection.scalar(text(f"SELECT pg_try_advisory_lock({number})")))
             try:
                 yield got
             finally:
                 if got:
                     connection.execute(text(f"SELECT pg_advisory_unlock({number})"))
+
+
+def hold(session: Session, work: str, *, wait: bool = False) -> bool:
+    """Have a work to oneself until the transaction ends; tell whether it is.
+
+    On SQLite it always is: one transaction writes at a time.
+    """
+    if session.get_bind().dialect.name == "sqlite":
+        return True
+    # A space of numbers apart from those of `alone`.
+    place = f"1, {_number(work) - 2**31}"
+    if wait:
+        session.execute(text(f"SELECT pg_advisory_xact_lock({place})"))
+        return True
+    return bool(session.scalar(text(f"SELECT pg_try_advisory_xact_lock({place})")))
+
+
+def _number(work: str) -> int:
+    return zlib.crc32(f"pbem {work}".encode())
 
 
 def _lock_file(path: Path) -> TextIO:
@@ -222,3 +319,17 @@ def _lock_file(path: Path) -> TextIO:
     except OSError as error:
         remedy = "let the user who runs pbem write it and its folder (chown), then try again"
         raise StoreAway(f"{path}: {error.strerror}; {remedy}") from error
+
+
+def _is_locked(file: TextIO, patience: float) -> bool:
+    """Lock a file; tell whether that could be done within so many seconds."""
+    end = time.monotonic() + patience
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= end:
+                return False
+            time.sleep(0.05)
+        else:
+            return True

@@ -9,27 +9,46 @@ from sqlalchemy.orm import Session
 
 from pbem.store.tables import Applicant, Entry, Letter, Mark, Match, Message, Seat, Sheet, Turn
 
+# Turns are numbered in 32 bits; PostgreSQL refuses to compare them with more.
+_MOST = 2**31 - 1
+
 
 def mark(session: Session, name: str) -> dict[str, Any]:
     """Return what is remembered under a name; empty where nothing is."""
-    found = session.get(Mark, name)
+    found = session.get(Mark, name, populate_existing=True)
     return {} if found is None else dict(found.value)
 
 
 def remember(session: Session, name: str, value: Mapping[str, Any]) -> None:
-    """Remember a value under a name, in place of what was there."""
-    session.merge(Mark(name=name, value=dict(value)))
+    """Remember a value under a name, in place of what was there.
+
+    Two processes may do so at once: the later one's stays.
+    """
+    # Each of the two takes long to import, and most installations need one.
+    if session.get_bind().dialect.name == "sqlite":
+        from sqlalchemy.dialects.sqlite import insert
+    else:
+        from sqlalchemy.dialects.postgresql import insert  # type: ignore[assignment]
+    given = {"value": dict(value)}
+    query = insert(Mark).values(name=name, **given)
+    session.execute(query.on_conflict_do_update(index_elements=["name"], set_=given))
 
 
 def match_named(session: Session, name: str, *, lock: bool = False) -> Match | None:
-    """Return the match of that name, its row locked where asked."""
+    """Return the match of that name, its row locked where asked.
+
+    The lock leaves mails and letters that refer to the match alone.
+    """
     query = select(Match).where(Match.name == name)
-    return session.scalar(query.with_for_update() if lock else query)
+    return session.scalar(query.with_for_update(key_share=True) if lock else query)
 
 
 def turn_of(session: Session, match: Match, number: int | None = None) -> Turn | None:
     """Return a match's turn that stands, by its number (the last one if none is given)."""
     wanted = match.turn if number is None else number
+    # A player may ask for any number.
+    if not 0 <= wanted <= _MOST:
+        return None
     query = select(Turn).where(
         Turn.match_id == match.id, Turn.number == wanted, Turn.live.is_(True)
     )

@@ -43,6 +43,36 @@ class Utc(TypeDecorator[datetime]):
         return None if value is None else value.replace(tzinfo=UTC)
 
 
+def storable(text: str) -> str:
+    """Return a text as every database takes it: without NUL (fact 27 of what mail does), and with
+    U+FFFD for what is no character, half of a surrogate pair."""
+    text = text.replace("\0", "") if "\0" in text else text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+class Name(TypeDecorator[str]):
+    """A short text, of at most so many characters, stored as every database takes it."""
+
+    impl: type[String] = String
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        """Leave out what some database would refuse."""
+        del dialect
+        return None if value is None else storable(value)
+
+
+class Words(Name):
+    """A text of any length, stored as every database takes it."""
+
+    impl = Text
+    cache_ok = True
+
+
 class Base(DeclarativeBase):
     """The tables' base, with names for every constraint from the first day."""
 
@@ -76,15 +106,15 @@ class Match(Base):
     __tablename__ = "matches"
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    name: Mapped[str] = mapped_column(String(32), unique=True)
-    game: Mapped[str] = mapped_column(String(64))
-    status: Mapped[str] = mapped_column(String(16), index=True)
+    name: Mapped[str] = mapped_column(Name(32), unique=True)
+    game: Mapped[str] = mapped_column(Name(64))
+    status: Mapped[str] = mapped_column(Name(16), index=True)
     options: Mapped[dict[str, Any]]
     settings: Mapped[dict[str, Any]]
     schedules: Mapped[list[Any]]
-    zone: Mapped[str] = mapped_column(String(64))
-    seed: Mapped[str] = mapped_column(Text)
-    phase: Mapped[str] = mapped_column(String(32))
+    zone: Mapped[str] = mapped_column(Name(64))
+    seed: Mapped[str] = mapped_column(Words)
+    phase: Mapped[str] = mapped_column(Name(32))
     turn: Mapped[int] = mapped_column(default=0)
     deadline: Mapped[datetime | None] = mapped_column(index=True)
     began: Mapped[datetime]
@@ -94,9 +124,9 @@ class Match(Base):
     put_off: Mapped[bool] = mapped_column(default=False)
     reminded: Mapped[datetime | None]
     tries: Mapped[int] = mapped_column(default=0)
-    alarm: Mapped[str] = mapped_column(String(100), default="")
-    why: Mapped[str] = mapped_column(Text, default="")
-    key: Mapped[str] = mapped_column(String(64))
+    alarm: Mapped[str] = mapped_column(Name(100), default="")
+    why: Mapped[str] = mapped_column(Words, default="")
+    key: Mapped[str] = mapped_column(Name(64))
     open_seats: Mapped[int] = mapped_column(default=0)
     created: Mapped[datetime]
 
@@ -121,12 +151,12 @@ class Seat(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     match_id: Mapped[int] = mapped_column(ForeignKey("matches.id"))
     position: Mapped[int]
-    name: Mapped[str] = mapped_column(String(80))
-    person: Mapped[str] = mapped_column(Text)
-    key: Mapped[str] = mapped_column(String(64))
+    name: Mapped[str] = mapped_column(Name(80))
+    person: Mapped[str] = mapped_column(Words)
+    key: Mapped[str] = mapped_column(Name(64))
     ready: Mapped[bool] = mapped_column(default=False)
-    mail: Mapped[str] = mapped_column(String(16), default="ALL")
-    language: Mapped[str] = mapped_column(String(16), default="")
+    mail: Mapped[str] = mapped_column(Name(16), default="ALL")
+    language: Mapped[str] = mapped_column(Name(16), default="")
 
     match: Mapped[Match] = relationship(back_populates="seats")
     addresses: Mapped[list["Address"]] = relationship(
@@ -142,8 +172,8 @@ class Address(Base):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     seat_id: Mapped[int] = mapped_column(ForeignKey("seats.id"))
-    address: Mapped[str] = mapped_column(String(320))
-    folded: Mapped[str] = mapped_column(String(320), index=True)
+    address: Mapped[str] = mapped_column(Name(320))
+    folded: Mapped[str] = mapped_column(Name(320), index=True)
     bounces: Mapped[int] = mapped_column(default=0)
 
     seat: Mapped[Seat] = relationship(back_populates="addresses")
@@ -159,7 +189,7 @@ class Tenure(Base):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     seat_id: Mapped[int] = mapped_column(ForeignKey("seats.id"), index=True)
-    person: Mapped[str] = mapped_column(Text)
+    person: Mapped[str] = mapped_column(Words)
     addresses: Mapped[list[Any]]
     from_turn: Mapped[int]
     began: Mapped[datetime]
@@ -196,11 +226,11 @@ class Applicant(Base):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     match_id: Mapped[int] = mapped_column(ForeignKey("matches.id"))
-    person: Mapped[str] = mapped_column(Text)
-    address: Mapped[str] = mapped_column(String(320))
-    folded: Mapped[str] = mapped_column(String(320), index=True)
-    key: Mapped[str] = mapped_column(String(64))
-    status: Mapped[str] = mapped_column(String(16), index=True)
+    person: Mapped[str] = mapped_column(Words)
+    address: Mapped[str] = mapped_column(Name(320))
+    folded: Mapped[str] = mapped_column(Name(320), index=True)
+    key: Mapped[str] = mapped_column(Name(64))
+    status: Mapped[str] = mapped_column(Name(16), index=True)
     asked: Mapped[datetime]
     confirmed: Mapped[datetime | None]
 
@@ -218,18 +248,18 @@ class Message(Base):
     __table_args__ = (Index("ix_messages_place", "source", "key"),)
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    identity: Mapped[str] = mapped_column(String(64), unique=True)
-    source: Mapped[str] = mapped_column(String(200))
-    key: Mapped[str] = mapped_column(String(250))
-    message_id: Mapped[str] = mapped_column(Text)
-    sender: Mapped[str] = mapped_column(Text)
-    subject: Mapped[str] = mapped_column(Text)
-    recipient: Mapped[str] = mapped_column(Text)
+    identity: Mapped[str] = mapped_column(Name(64), unique=True)
+    source: Mapped[str] = mapped_column(Name(200))
+    key: Mapped[str] = mapped_column(Name(250))
+    message_id: Mapped[str] = mapped_column(Words)
+    sender: Mapped[str] = mapped_column(Words)
+    subject: Mapped[str] = mapped_column(Words)
+    recipient: Mapped[str] = mapped_column(Words)
     received: Mapped[datetime]
     stored: Mapped[datetime] = mapped_column(index=True)
     raw: Mapped[bytes] = mapped_column(LargeBinary, deferred=True)
-    status: Mapped[str] = mapped_column(String(16), index=True)
-    why: Mapped[str] = mapped_column(Text, default="")
+    status: Mapped[str] = mapped_column(Name(16), index=True)
+    why: Mapped[str] = mapped_column(Words, default="")
     match_id: Mapped[int | None] = mapped_column(ForeignKey("matches.id"), index=True)
     seat_id: Mapped[int | None] = mapped_column(ForeignKey("seats.id"))
 
@@ -248,7 +278,7 @@ class Sheet(Base):
     match_id: Mapped[int] = mapped_column(ForeignKey("matches.id"))
     seat_id: Mapped[int | None] = mapped_column(ForeignKey("seats.id"))
     turn: Mapped[int]
-    text: Mapped[str] = mapped_column(Text)
+    text: Mapped[str] = mapped_column(Words)
     received: Mapped[datetime]
     message_id: Mapped[int | None] = mapped_column(ForeignKey("messages.id"))
     late: Mapped[bool] = mapped_column(default=False)
@@ -273,7 +303,7 @@ class Turn(Base):
     match_id: Mapped[int] = mapped_column(ForeignKey("matches.id"))
     number: Mapped[int]
     live: Mapped[bool | None] = mapped_column(default=True)
-    phase: Mapped[str] = mapped_column(String(32))
+    phase: Mapped[str] = mapped_column(Name(32))
     state: Mapped[dict[str, Any]] = mapped_column(JSON, deferred=True)
     events: Mapped[list[Any]] = mapped_column(JSON, deferred=True)
     orders: Mapped[dict[str, Any]] = mapped_column(JSON, deferred=True)
@@ -301,18 +331,18 @@ class Letter(Base):
     match_id: Mapped[int | None] = mapped_column(ForeignKey("matches.id"), index=True)
     seat_id: Mapped[int | None] = mapped_column(ForeignKey("seats.id"), index=True)
     applicant_id: Mapped[int | None] = mapped_column(ForeignKey("applicants.id"))
-    kind: Mapped[str] = mapped_column(String(32))
-    recipient: Mapped[str] = mapped_column(String(320))
-    person: Mapped[str] = mapped_column(Text)
+    kind: Mapped[str] = mapped_column(Name(32))
+    recipient: Mapped[str] = mapped_column(Name(320))
+    person: Mapped[str] = mapped_column(Words)
     answers_id: Mapped[int | None] = mapped_column(ForeignKey("messages.id"))
     turn: Mapped[int | None]
     facts: Mapped[dict[str, Any]]
     created: Mapped[datetime]
-    status: Mapped[str] = mapped_column(String(16), default="queued")
+    status: Mapped[str] = mapped_column(Name(16), default="queued")
     due: Mapped[datetime]
     tries: Mapped[int] = mapped_column(default=0)
     sent: Mapped[datetime | None]
-    why: Mapped[str] = mapped_column(Text, default="")
+    why: Mapped[str] = mapped_column(Words, default="")
 
 
 class Entry(Base):
@@ -323,8 +353,8 @@ class Entry(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     match_id: Mapped[int] = mapped_column(ForeignKey("matches.id"), index=True)
     time: Mapped[datetime]
-    who: Mapped[str] = mapped_column(String(80))
-    what: Mapped[str] = mapped_column(String(32))
+    who: Mapped[str] = mapped_column(Name(80))
+    what: Mapped[str] = mapped_column(Name(32))
     facts: Mapped[dict[str, Any]]
 
 
@@ -333,5 +363,5 @@ class Mark(Base):
 
     __tablename__ = "marks"
 
-    name: Mapped[str] = mapped_column(String(200), primary_key=True)
+    name: Mapped[str] = mapped_column(Name(200), primary_key=True)
     value: Mapped[dict[str, Any]]

@@ -163,7 +163,7 @@ def test_a_full_disk_is_named_with_the_file_and_the_remedy(tmp_path: Path) -> No
         ("disk I/O error", "make room on its disk"),
         ("attempt to write a readonly database", "chown"),
         ("unable to open database file", "chown"),
-        ("database disk image is malformed", "from a backup"),
+        ("database disk image is malformed", "pbem restore"),
         ("connection refused", "whether it is up"),
     ],
 )

@@ -1,0 +1,155 @@
+"""Which letters one of many senders may send: in order, each claimed, no more than a minute allows.
+
+On PostgreSQL any number of processes send at once. Each claims a letter for as long as it takes to
+send it; whose letter is being sent gets no other one meanwhile, so that none overtakes an earlier
+one. A claim dies with its process. On SQLite one process sends at a time.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from sqlalchemy import Engine, select
+from sqlalchemy.orm import Session
+
+from pbem import store
+from pbem.store import Letter
+
+# Letters looked up at a time.
+PAGE = 200
+# Letters counted at a time, before they are sent.
+SHARE = 20
+# By how much the clocks of two machines may differ: a letter that is queued by one whose clock is
+# fast is not overtaken by those of another.
+SKEW = timedelta(minutes=1)
+MINUTE = timedelta(minutes=1)
+
+
+class Waiting(NamedTuple):
+    """A letter that waits: its number, to which address, and whose it is: a seat's, an applicant's,
+    or the game master's of a match.
+
+    One that isn't due yet keeps back the later ones of the same reader.
+    """
+
+    number: int
+    recipient: str
+    whose: str
+    is_due: bool
+
+
+def waiting(engine: Engine, now: datetime) -> Iterator[list[Waiting]]:
+    """Yield the letters that are due in the order they were queued, some at a time."""
+    last = 0
+    while True:
+        query = (
+            select(
+                Letter.id,
+                Letter.recipient,
+                Letter.seat_id,
+                Letter.applicant_id,
+                Letter.match_id,
+                Letter.due,
+                Letter.tries,
+            )
+            .where(Letter.status == "queued", Letter.due <= now + SKEW, Letter.id > last)
+            .order_by(Letter.id)
+            .limit(PAGE)
+        )
+        with store.reading(engine) as session:
+            found = session.execute(query).all()
+        if not found:
+            return
+        last = found[-1].id
+        yield [
+            Waiting(
+                one.id,
+                one.recipient,
+                _whose(one.seat_id, one.applicant_id, one.match_id),
+                one.due <= now,
+            )
+            for one in found
+            # One that is to be tried again later keeps nobody back.
+            if one.due <= now or not one.tries
+        ]
+
+
+def _whose(seat: int | None, applicant: int | None, match: int | None) -> str:
+    if seat is not None:
+        return f"seat {seat}"
+    return f"match {match}" if applicant is None else f"applicant {applicant}"
+
+
+@contextmanager
+def claimed(engine: Engine, one: Waiting, now: datetime) -> Iterator[tuple[Session, Letter] | None]:
+    """Claim a letter while it is sent; yield it with the session, which marks it where it writes.
+
+    `None` where another process sends a letter to the same reader, or has sent this one.
+    """
+    if claims_rows(engine):
+        with store.writing(engine) as session:
+            letter = None
+            if store.hold(session, f"letters to {one.whose}"):
+                query = select(Letter).where(
+                    Letter.id == one.number, Letter.status == "queued", Letter.due <= now
+                )
+                letter = session.scalar(query.with_for_update(skip_locked=True))
+            yield (session, letter) if letter else None
+    else:
+        with store.reading(engine) as session:
+            yield session, session.get_one(Letter, one.number)
+
+
+def claims_rows(engine: Engine) -> bool:
+    """Tell whether letters are claimed one by one, and marked in the transaction that claims."""
+    return engine.dialect.name != "sqlite"
+
+
+class Allowance:
+    """How many letters may still leave, with all that others send and have sent within a minute.
+
+    What leaves is counted before it does, some letters at a time, so that senders together never
+    send more; what was counted and didn't leave is given back at the end.
+    """
+
+    def __init__(self, engine: Engine, per_minute: int, now: datetime) -> None:
+        self._engine = engine
+        self._per_minute = per_minute
+        self._now = now
+        self._left = 0
+
+    def take(self, wanted: int) -> bool:
+        """Tell whether one more letter may leave; `wanted` are about to, with it."""
+        if self._left == 0:
+            self._left = self._count(min(max(wanted, 1), SHARE))
+        if self._left == 0:
+            return False
+        self._left -= 1
+        return True
+
+    def spare(self) -> None:
+        """Take back what the last `take` allowed: the letter didn't leave."""
+        self._left += 1
+
+    def close(self) -> None:
+        """Give back what was counted and didn't leave."""
+        if self._left:
+            self._count(-self._left)
+            self._left = 0
+
+    def _count(self, more: int) -> int:
+        """Count some letters more (or fewer) as sent; return how many of them may be."""
+        with store.writing(self._engine) as session:
+            store.hold(session, "throttle", wait=True)
+            # What a clock that was wrong, or a rehearsal, has counted ahead is of no account.
+            counted = {
+                time: count
+                for time, count in store.mark(session, "throttle").items()
+                if self._now - MINUTE < datetime.fromisoformat(time) <= self._now + SKEW
+            }
+            more = min(more, max(self._per_minute - sum(counted.values()), 0))
+            ours = self._now.isoformat()
+            counted[ours] = max(counted.get(ours, 0) + more, 0)
+            store.remember(session, "throttle", counted)
+        return more
