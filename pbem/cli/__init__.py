@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -137,18 +138,42 @@ def moment(option: str, text: str) -> datetime:
 _UsageError: Any = typer.BadParameter.__base__
 
 
-class _JsonLines(logging.Formatter):
+# The token in an address or a Message-ID of ours (`identity`), where a server repeats it.
+_TOKEN = re.compile(
+    r"(\+[a-z0-9-]{1,32}\.)[a-z2-7]{16}(?=@)|(\.)[a-z2-7]{16}(?=\.\d+@)", re.IGNORECASE
+)
+_OF_ANY_RECORD = {*vars(logging.makeLogRecord({})), "message", "asctime"}
+
+
+class _Lines(logging.Formatter):
+    """Log lines for people: one line each, no token in it, nothing that steers a terminal."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return f"pbem: {self.told(record)}"
+
+    def told(self, record: logging.LogRecord) -> str:
+        return printable(_one_line(_TOKEN.sub(r"\1\2…", record.getMessage())))
+
+
+class _JsonLines(_Lines):
+    """Log lines for programs: one JSON object each; what a record bears besides is in it too."""
+
     def format(self, record: logging.LogRecord) -> str:
         import json
 
-        time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="seconds")
-        line = {"time": time, "level": record.levelname.lower(), "message": record.getMessage()}
-        return json.dumps(line, ensure_ascii=False)
+        line = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": self.told(record),
+        }
+        line |= {key: value for key, value in vars(record).items() if key not in _OF_ANY_RECORD}
+        return json.dumps(line, ensure_ascii=False, default=str)
 
 
 def _log_to_stderr(as_json: bool) -> None:
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_JsonLines() if as_json else logging.Formatter("pbem: %(message)s"))
+    handler.setFormatter(_JsonLines() if as_json else _Lines())
     log = logging.getLogger("pbem")
     log.handlers = [handler]
     log.setLevel(logging.INFO)
@@ -175,8 +200,11 @@ def say_json(value: object) -> None:
 
 
 def warn(text: str) -> None:
-    """Say something on standard error, beside the answer."""
-    typer.echo(printable(f"pbem: {text}"), err=True)
+    """Say something on standard error, beside the answer, in the form of the log."""
+    handlers = logging.getLogger("pbem").handlers
+    form = handlers[0].formatter if handlers else _Lines()
+    record = logging.makeLogRecord({"msg": text, "name": "pbem", "levelname": "WARNING"})
+    typer.echo(form.format(record) if form else text, err=True)
 
 
 def main() -> None:
