@@ -1,7 +1,8 @@
 """What became of each order line of a turn, for the archive: groups, words, trades, the pot."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -32,20 +33,16 @@ def became(record: Facts, number: int) -> dict[str, dict[int, str]]:
         wrong = {problem.line for problem in unlawful}
         said: dict[int, list[str]] = {}
         for order in reading.orders:
-            if isinstance(order, Bid) and order not in lawful and order.line not in wrong:
+            # Bids for as much are equal, wherever they stand.
+            stands = any(order is one for one in lawful)
+            if isinstance(order, Bid) and not stands and order.line not in wrong:
                 later = next(
                     o.line for o in lawful if isinstance(o, Bid) and o.group == order.group
                 )
                 said.setdefault(order.line, []).append(f"replaced by line {later}")
-        formed: set[str] = set()
-        for order in lawful:
-            if isinstance(order, Claim):
-                # A word in two lines is formed by the first.
-                fresh = tuple(word for word in order.word if word not in formed)
-                order = replace(order, word=fresh)
-                formed.update(fresh)
-            said.setdefault(order.line, []).extend(now.outcome(seat, order))
-        found[seat] = {line: "; ".join(parts) for line, parts in sorted(said.items()) if parts}
+        for line, what in now.outcomes(seat, lawful):
+            said.setdefault(line, []).append(what)
+        found[seat] = {line: "; ".join(parts) for line, parts in sorted(said.items())}
     return found
 
 
@@ -61,27 +58,38 @@ class _Turn:
         """The groups that were up for auction, by number."""
         return {lot["group"]: lot for lot in lots(self.turn, self.seats)}
 
-    def outcome(self, seat: str, order: Order) -> Iterator[str]:
-        """Say what a lawful line brought; nothing where the turn refused it whole."""
-        if facts_of(self.turn, "ended"):
-            yield "not carried out: the game master ended the match"
-            return
-        refused = {line for line, _ in self.turn["problems"].get(seat, ())}
-        match order:
-            case Claim(words):
-                yield from self._claims(seat, words)
-            case Bid(group, pounds) if order.line not in refused:
-                yield self._bid(seat, group, pounds)
-            case Pot(letter) if order.line not in refused:
-                yield self._pot(seat, letter)
-            case Trade(other, goods, price) if order.line not in refused:
-                yield _traded(other, goods, price)
+    def outcomes(self, seat: str, orders: Sequence[Order]) -> Iterator[tuple[int, str]]:
+        """Say what a seat's lawful orders brought, by line; nothing of what the turn refused.
 
-    def _claims(self, seat: str, words: Sequence[str]) -> Iterator[str]:
-        for facts in facts_of(self.turn, "claim"):
-            if facts["seat"] == seat and facts["word"] in words:
-                letters, times = len(facts["word"]), facts["times"]
-                yield f"{facts['word']}: {letters} × {times} = {facts['points']} points"
+        Whether one was carried out the events tell: a line may hold several orders, and the fault
+        of one is no other's.
+        """
+        if facts_of(self.turn, "ended"):
+            for order in orders:
+                yield order.line, "not carried out: the game master ended the match"
+            return
+        claims = {f["word"]: f for f in facts_of(self.turn, "claim") if f["seat"] == seat}
+        pot = [f for f in facts_of(self.turn, "share") if f["seat"] == seat]
+        mine = [f for f in facts_of(self.turn, "trade") if seat in f["seats"]]
+        done = Counter(_deal(facts, seat) for facts in mine)
+        for order in orders:
+            match order:
+                case Claim(words):
+                    # A word in two lines is formed by the first; so with letters and trades.
+                    for facts in [claims.pop(word) for word in words if word in claims]:
+                        times = f"{len(facts['word'])} × {facts['times']}"
+                        yield order.line, f"{facts['word']}: {times} = {facts['points']} points"
+                case Bid(group, pounds):
+                    if any(bid["seat"] == seat for bid in self.lots[group]["bids"]):
+                        yield order.line, self._bid(seat, group, pounds)
+                case Pot(letter):
+                    if pot and pot[0]["put_in"] == letter:
+                        yield order.line, _shared(letter, pot.pop()["letter"])
+                case Trade(other, goods, price):
+                    deal = (other, str(goods), str(price))
+                    if done[deal]:
+                        done[deal] -= 1
+                        yield order.line, _traded(other, goods, price)
 
     def _bid(self, seat: str, group: int, pounds: int) -> str:
         lot = self.lots[group]
@@ -108,11 +116,18 @@ class _Turn:
             return f"tied with {others} at £{pounds}; {lot['seat']} had {why}"
         return f"lost to {lot['seat']}'s £{lot['pounds']}"
 
-    def _pot(self, seat: str, letter: str) -> str:
-        got = next(f["letter"] for f in facts_of(self.turn, "share") if f["seat"] == seat)
-        return (
-            f"{letter} went into the pot and came back" if got == letter else f"{got} for {letter}"
-        )
+
+def _deal(facts: Facts, seat: str) -> tuple[str, str, str]:
+    """Return a trade as a seat in it wrote it: with whom, what it gives, what it gets."""
+    first, second = facts["seats"]
+    gives, gets = facts["gives"]["text"], facts["gets"]["text"]
+    return (second, gives, gets) if seat == first else (first, gets, gives)
+
+
+def _shared(put_in: str, got: str) -> str:
+    if put_in == got:
+        return f"{put_in} went into the pot and came back"
+    return f"{put_in} went into the pot, and {got} came out of it"
 
 
 def _traded(other: str, goods: Things, price: Things) -> str:
