@@ -26,7 +26,7 @@ MOST_OFFERS_SHOWN = 12
 CARDS_IN_A_ROW = 5
 
 _NEW_TURN = ("active", "displaced")
-_AFTER = ("discarded", "good", "treasury", "order", "over", "income", "next", "round")
+_AFTER = ("discarded", "good", "treasury", "order", "over", "income", "next", "round", "ended")
 
 
 def page(state: State, seat: str | None, events: Sequence[Event]) -> Json:
