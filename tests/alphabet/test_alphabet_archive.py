@@ -189,9 +189,24 @@ def test_the_best_of_the_match_spends_no_letter_that_was_given_away():
         "Ida": "TRADE WITH Olle GIVE H GET NOTHING",
         "Olle": "TRADE WITH Ida GIVE NOTHING GET H",
     }
-    record = play({}, gift, {"Ida": "POT E"}, start=start)
+    record = play({}, gift, start=start)
     assert alphabet.chapter(record, 1)["best"][0]["best"] == ["BATH"]
+    assert [one["hand"] for one in alphabet.chapter(record, 2)["best"]] == ["ABET", "HZ", ""]
     assert [one["most"] for one in alphabet.course(record)["best"]] == [0, 0, 0]
+
+
+def test_the_best_of_the_match_spends_no_letter_that_went_into_the_last_pot():
+    start = {"round": 5, "hands": {"Ida": "ETON", "Olle": "Z"}, "groups": {}}
+    pot = {"Ida": "POT E", "Olle": "POT Z"}
+    # The dice differ by the number of the turn: in one of these Ida gets the Z.
+    for waiting in range(2):
+        record = play(*[{}] * waiting, pot, start=start)
+        hand = record["turns"][-1]["state"]["hands"]["Ida"]
+        most = 0 if hand == "NOTZ" else 28
+        assert alphabet.course(record)["best"][0]["most"] == most
+        if hand == "NOTZ":
+            break
+    assert hand == "NOTZ"
 
 
 def test_words_by_round_and_multiplier_and_the_totals_agree_with_the_state():
