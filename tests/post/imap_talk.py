@@ -36,13 +36,11 @@ def raws(arrived: Sequence[Arrived]) -> list[bytes]:
     return [one.raw for one in arrived]
 
 
-def answer(
-    talk: Talk, *lines: bytes, done: bytes = b"OK done", able: bytes = b"IMAP4rev1 MOVE"
-) -> bytes:
+def answer(talk: Talk, *lines: bytes, done: bytes = b"OK done") -> bytes:
     """Hear a command, say untagged lines, and end it; return the command."""
     tag, command = talk.hear().split(b" ", 1)
     while command == b"CAPABILITY":
-        talk.say(b"* CAPABILITY " + able, tag + b" OK done")
+        talk.say(b"* CAPABILITY " + talk.able, tag + b" OK done")
         tag, command = talk.hear().split(b" ", 1)
     talk.say(*lines, tag + b" " + done)
     return command
@@ -50,6 +48,7 @@ def answer(
 
 def greet(talk: Talk, validity: bytes = b"7", able: bytes = b"IMAP4rev1 MOVE") -> None:
     """Let the program in, up to the folder."""
+    talk.able = able
     talk.say(b"* OK ready")
     command = b""
     while not command.startswith(b"SELECT"):

@@ -31,7 +31,12 @@ def server_context(authority: trustme.CA, name: str = "127.0.0.1") -> ssl.SSLCon
 
 
 class Talk:
-    """One connection of a scripted server: it says lines and waits for lines."""
+    """One connection of a scripted server: it says lines and waits for lines.
+
+    `able` is what an IMAP server says it can do.
+    """
+
+    able = b"IMAP4rev1 MOVE"
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
