@@ -57,7 +57,7 @@ def words(kind: str, facts: Mapping[str, Any], folder: Path | None = None) -> Wo
 
     def drawn() -> dict[str, Any] | None:
         """Draw the game's picture, if it has one; the letter takes it along."""
-        svg = render(markup, (f"{game}/picture.svg",), context).strip()
+        svg = render(markup, (f"{game}/picture.svg",), context, once=True).strip()
         if not svg:
             return None
         try:

@@ -1,5 +1,6 @@
 """The templates: where they are looked for, what they can use, and how a broken one is named."""
 
+import itertools
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -11,8 +12,11 @@ from pathlib import Path
 from traceback import walk_tb
 from typing import TYPE_CHECKING, Any
 
+from pbem.reports.once import render_once
+
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from jinja2.runtime import Context
 
 _HERE = Path(__file__).resolve().parent.parent
 
@@ -34,6 +38,8 @@ _FORMAT = (
 _HIDDEN = re.compile(f"(?<={_HASH}){_FORMAT}+")
 _LIKE_MARKER = re.compile(f"{_HASH}(?={_DASH})")
 
+_METHODS = frozenset(dir(dict))
+
 
 class TemplateFault(ValueError):
     """A template that cannot be used, in one line: its path, the line, and the fault."""
@@ -47,10 +53,19 @@ def environment(folder: Path | None, game: str | None, markup: bool) -> "Environ
     `templates` of the package that brings the game. In markup every value is escaped, also where
     it comes by a text template that an HTML one includes or imports.
     """
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
+    from jinja2 import Environment, FunctionLoader, StrictUndefined, pass_context
     from markupsafe import escape
 
-    made = Environment(
+    class Facts(Environment):
+        """Looks for `row.seat` in a dictionary first, where by itself Jinja would do so last."""
+
+        def getattr(self, obj: Any, attribute: str) -> Any:
+            """Return a dictionary's entry, unless a method has its name; else as Jinja does."""
+            if type(obj) is dict and attribute in obj and attribute not in _METHODS:
+                return obj[attribute]
+            return super().getattr(obj, attribute)
+
+    made = Facts(
         loader=FunctionLoader(partial(_source, _roots(folder, game))),
         undefined=StrictUndefined,
         autoescape=markup,
@@ -59,6 +74,7 @@ def environment(folder: Path | None, game: str | None, markup: bool) -> "Environ
         keep_trailing_newline=True,
         finalize=printable,
     )
+    made.globals["once"] = pass_context(_once)
     # What is escaped already is never escaped twice.
     made.filters.update(
         wrap=wrap, fit=fit, plural=plural, listed=listed, said=said, forceescape=escape
@@ -66,15 +82,19 @@ def environment(folder: Path | None, game: str | None, markup: bool) -> "Environ
     return made
 
 
-def render(env: "Environment", names: str | Sequence[str], facts: Mapping[str, Any]) -> str:
+def render(
+    env: "Environment", names: str | Sequence[str], facts: Mapping[str, Any], *, once: bool = False
+) -> str:
     """Render the first of the templates that exists; raise `TemplateFault` if it can't be.
 
     Where none exists the result is empty, if several names were given, else that too is a fault.
+    With `once` it isn't rendered again where it shows the same facts as the last time.
     """
     from jinja2 import TemplateNotFound, TemplatesNotFound, TemplateSyntaxError
 
     try:
-        return env.get_or_select_template(names).render(facts)  # type: ignore[arg-type]
+        template = env.get_or_select_template(names)  # type: ignore[arg-type]
+        return render_once(env, template, facts) if once else template.render(facts)
     except TemplatesNotFound as missing:
         if tuple(missing.templates) == tuple(names):
             return ""
@@ -89,6 +109,15 @@ def render(env: "Environment", names: str | Sequence[str], facts: Mapping[str, A
     # A template may call anything on its facts, so anything may be raised in it.
     except Exception as error:
         raise TemplateFault(_located(error, f"{type(error).__name__}: {error}")) from error
+
+
+def _once(context: "Context", name: str) -> str:
+    """Include another template, rendered once for all readers to whom it says the same."""
+    from markupsafe import Markup
+
+    env = context.environment
+    text = render_once(env, env.get_template(name), context.get_all())
+    return Markup(text) if env.autoescape else Ours(text)
 
 
 def printable(value: Any) -> Any:
@@ -225,7 +254,15 @@ def _source(roots: Sequence[Path], name: str) -> tuple[str, str, Callable[[], bo
         return None
     read = path.stat().st_mtime_ns
     text = path.read_text("utf-8")
-    return text, str(path), lambda: _first(roots, name) == path and path.stat().st_mtime_ns == read
+    before = [root / name for root in itertools.takewhile(lambda root: root / name != path, roots)]
+
+    def is_current() -> bool:
+        try:
+            return path.stat().st_mtime_ns == read and not any(map(Path.is_file, before))
+        except OSError:
+            return False
+
+    return text, str(path), is_current
 
 
 def _first(roots: Sequence[Path], name: str) -> Path | None:
