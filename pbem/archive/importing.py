@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from sqlalchemy import null
 from sqlalchemy.orm import Session
 
 from pbem import game as games
@@ -172,7 +173,9 @@ def _seats(session: Session, match: Match, record: Json) -> dict[str, Seat]:
 
 
 def _add_turns(session: Session, match: Match, record: Json) -> None:
-    for live, part in ((True, "turns"), (None, "undone")):
+    # Left to itself the column would be true; of turns that were taken back it is null.
+    parts: dict[str, Any] = {"turns": True, "undone": null()}
+    for part, live in parts.items():
         for turn in record[part]:
             session.add(
                 Turn(

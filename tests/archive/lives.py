@@ -68,7 +68,9 @@ def send_orders(
 def run_now(engine: Engine, at: datetime, name: str = "match1") -> None:
     """Have the game master run the phase."""
     said(engine, "RUN NOW", at, name)
-    assert run(engine, at) == ["ran"]
+    ran = turns.run(engine, name, at, at)
+    assert ran is not None
+    assert ran.outcome == "ran", ran
 
 
 def write_press(engine: Engine, config: Config, at: datetime, name: str = "match1") -> None:
@@ -146,4 +148,4 @@ def recorded(engine: Engine, name: str = "match1") -> Json:
 def record_of(key: str, way: int, last: int | None = None, **settings: Any) -> Json:
     """The record of a match that was played without a database, up to a turn, or to its end."""
     record = played.record(key, way, last, "match1")
-    return {**record, "open_seats": 0, "settings": {**record["settings"], **settings}}
+    return {**record, "settings": {**record["settings"], **settings}}
