@@ -75,6 +75,14 @@ class Game(Protocol):
     `default_orders(state, seat) → str`, `deciding(state) → Sequence[str]`,
     `bot(state, seat, rng) → str`, `gm_bot(state, rng) → str`, and `PHASES`, a tuple that names the
     phases a schedule may be for (all but `over`).
+
+    Of the archive, pure functions of a match's published record (`pbem.archive.record`) as it is,
+    whole or only what is public: `course(record) → dict`, facts of the match's page, with `charts`
+    (each `title`, `unit`, and `seats`: a value or null for each turn, by seat); and
+    `chapter(record, number) → dict`, facts of a turn's page, with `became` (by seat and number of
+    an order's line, what became of it) and, where the page has a drawing of its own in place of
+    the report's picture, a true `drawn`. A chapter goes by the turns up to its own, never by later
+    ones. Their templates are `course.html` and `chapter.html`, their script `archive.js`.
     """
 
     KEY: str

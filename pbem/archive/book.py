@@ -56,7 +56,7 @@ class Book:
     def course(self) -> Json:
         """What the game says of the whole match."""
         made = games.optional(self.game, "course")
-        return dict(made(self.record)) if made else {}
+        return dict(made(self.record)) if made and self.record["turns"] else {}
 
     @cached_property
     def press(self) -> Sequence[Json]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from markupsafe import Markup, escape
 
 from pbem.game import Json
-from pbem.reports.templates import printable
+from pbem.reports.templates import columns, printable
 
 Value = float | int | None
 
@@ -30,6 +30,8 @@ _MARKS = (
 _HEIGHT = 300
 _TOP, _BOTTOM, _LEFT = 12, 30, 44
 _ROW = 15
+# How far labels stand from the lines, and how wide a letter of theirs is at most, about.
+_LEADER, _LETTER = 16, 7.4
 # Of a long match only so many points bear their mark, or lines would be beads.
 _MOST_MARKS = 12
 
@@ -60,9 +62,7 @@ def drawn(chart: Json, seats: Sequence[str]) -> Markup:
     known = [value for values in rows.values() for value in values if value is not None]
     if not known:
         return Markup("")
-    return Markup("").join(
-        _svg(chart, rows, seats, known, width, room) for width, room in ((720, 150), (360, 92))
-    )
+    return Markup("").join(_svg(chart, rows, seats, known, width) for width in (720, 360))
 
 
 def _svg(
@@ -71,8 +71,10 @@ def _svg(
     seats: Sequence[str],
     known: Sequence[float],
     width: int,
-    room: int,
 ) -> Markup:
+    labels = {seat: _label(seat, values, width) for seat, values in rows.items()}
+    widest = max(columns(f"{name} {value}") for name, value in labels.values())
+    room = _LEADER + round(widest * _LETTER) + 4
     last = max(len(values) for values in rows.values()) - 1
     ticks = _ticks(min(*known, 0), max(*known, 1))
     place = _Place(width - _LEFT - room, last, ticks[0], ticks[-1])
@@ -107,16 +109,15 @@ def _svg(
         )
         parts.append(f'<g class="marks">{marks}</g></g>')
         ends[seat] = points[-1]
-    longest = 17 if width > 500 else 9
     for seat, (x, y, row) in _spread(ends).items():
-        values = [value for value in rows[seat] if value is not None]
-        left = _LEFT + place.width + 16
+        name, value = labels[seat]
+        left = _LEFT + place.width + _LEADER
         number = seats.index(seat) % 8 + 1
         parts.append(
             f'<path class="leader" style="--c: var(--seat-{number})"'
             f' d="M{x + 5:.1f},{y:.1f}L{left - 4:.1f},{row:.1f}"/>'
             f'<text class="label" x="{left:.1f}" y="{row + 4:.1f}">'
-            f"{escape(_short(printable(seat), longest))} <tspan>{values[-1]:g}</tspan></text>"
+            f"{escape(name)} <tspan>{value}</tspan></text>"
         )
     parts.append("</svg>")
     return Markup("".join(parts))
@@ -176,5 +177,13 @@ def _spread(ends: Mapping[str, tuple[float, float]]) -> dict[str, tuple[float, f
     return {seat: (x, y, row) for (seat, (x, y)), row in zip(ordered, rows, strict=True)}
 
 
-def _short(name: str, longest: int) -> str:
-    return name if len(name) <= longest else f"{name[: longest - 1].rstrip()}…"
+def _label(seat: str, values: Sequence[Value], width: int) -> tuple[str, str]:
+    """Return what stands at the end of a line: the seat's name, cut where it is long, and value."""
+    value = next((f"{value:g}" for value in reversed(values) if value is not None), "")
+    longest = (22 if width > 500 else 12) - len(value)
+    name = str(printable(seat))
+    if columns(name) > longest:
+        while columns(name) >= longest:
+            name = name[:-1]
+        name = f"{name.rstrip()}…"
+    return name, value

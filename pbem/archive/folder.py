@@ -63,11 +63,12 @@ def place(folder: Path, name: str, content: bytes) -> bool:
     Raise `Wrong` where it can't be written.
     """
     path = folder / name
+    beside = _beside(path)
     try:
         if path.is_file() and path.stat().st_size == len(content) and path.read_bytes() == content:
+            beside.unlink(missing_ok=True)
             return False
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_name(f".{path.name}.new")
         beside.write_bytes(content)
         beside.replace(path)
     except OSError as error:
@@ -82,15 +83,19 @@ def remove(folder: Path, names: Iterable[str]) -> int:
     for name in names:
         path = folder / name
         try:
-            path.unlink()
-            gone += 1
-        except FileNotFoundError:
-            continue
+            gone += path.is_file()
+            path.unlink(missing_ok=True)
+            _beside(path).unlink(missing_ok=True)
         except OSError as error:
             raise Wrong(f"{path}: {error.strerror}; remove it by hand") from None
-        if path.parent != folder and not any(path.parent.iterdir()):
+        if path.parent != folder and path.parent.is_dir() and not any(path.parent.iterdir()):
             path.parent.rmdir()
     return gone
+
+
+def _beside(path: Path) -> Path:
+    """Return where a file is written before it is put in its place."""
+    return path.with_name(f".{path.name}.new")
 
 
 def is_intact(folder: Path, unit: Mapping[str, Any]) -> bool:

@@ -1,4 +1,7 @@
-"""The page of a match, and those of its press and of a history that is long."""
+"""The page of a match, and those of its press and of a history that is long.
+
+A page is held under `LARGEST` bytes, or what would make it larger stands on a page of its own.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,6 +11,7 @@ from pbem.archive.book import Book, within
 from pbem.game import Json
 from pbem.reports.templates import said
 
+LARGEST = 300_000
 _MOST_PRESS = 200_000
 _MOST_ENTRIES = 400
 _LONG_VALUE = 120
@@ -31,8 +35,12 @@ def made(book: Book, headlines: Mapping[int, str], undone: Sequence[Json]) -> di
         "press": len(book.press),
         "history": parts[0] if parts else [],
         "more": len(parts) > 1,
+        "far": None,
     }
     files = {"index.html": book.page("match", context)}
+    if len(files["index.html"]) > LARGEST and context["course"]:
+        files["course.html"] = book.page("course", context)
+        files["index.html"] = book.page("match", {**context, "course": "", "far": "course.html"})
     for number, entries in enumerate(parts[1:], 2):
         context = {"history": entries, "number": number, "pages": len(parts)}
         files[f"history-{number}.html"] = book.page("history", context)

@@ -127,7 +127,7 @@ def _build_match(place: Place, known: Json, source: Source, stamp: str, built: B
     _put(place, known, fresh, built)
     old = {name for unit in before["units"].values() for name in unit["files"]}
     new = {name for unit in units.values() for name in unit["files"]}
-    built.removed += folders.remove(place.folder, sorted(old - new))
+    _settle(place, known, old, new, f"{source.match}/", built)
     built.changed.append(source.match)
     known["matches"][source.match] = {
         "stamp": stamp,
@@ -135,15 +135,23 @@ def _build_match(place: Place, known: Json, source: Source, stamp: str, built: B
         "entries": entries,
         "units": units,
     }
-    known["claimed"] = []
     folders.write_manifest(place.folder, known)
+
+
+def _settle(
+    place: Place, known: Json, old: set[str], new: set[str], under: str, built: Built
+) -> None:
+    """Remove what is there no more, and what a build that was cut short had begun to write."""
+    begun = {name for name in known["claimed"] if name.rpartition("/")[0] == under.rstrip("/")}
+    built.removed += folders.remove(place.folder, sorted((old | begun) - new))
+    known["claimed"] = sorted(set(known["claimed"]) - begun)
 
 
 def _put(place: Place, known: Json, files: Files, built: Built) -> None:
     """Write files, those that changed; that they are ours is written down before."""
     folders.check_free(place.folder, known, files)
     if not set(files) <= folders.ours(known):
-        known["claimed"] = sorted(files)
+        known["claimed"] = sorted({*known["claimed"], *files})
         folders.write_manifest(place.folder, known)
     for name, content in files.items():
         built.written += folders.place(place.folder, name, content)
@@ -176,9 +184,7 @@ def _build_common(place: Place, known: Json, built: Built) -> None:
 
     files = common(place, cards, entries)
     _put(place, known, files, built)
-    gone = set(before["files"]) - set(files) if before else set()
-    built.removed += folders.remove(place.folder, sorted(gone))
+    _settle(place, known, set(before["files"] if before else ()), set(files), "", built)
     sizes = {name: len(content) for name, content in files.items()}
     known["common"] = {"common": {"key": key, "files": sizes}}
-    known["claimed"] = []
     folders.write_manifest(place.folder, known)

@@ -5,22 +5,42 @@ of `tests.games.matches`, each once whole and once as it was while the match ran
 """
 
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from pbem import game as games
-from pbem.archive import published
+from pbem.archive import published, site
 from pbem.settings import SETTINGS
 from tests.games import matches
 
 BEGAN = datetime(2026, 12, 6, 19, 0, tzinfo=UTC)
 
 
-def record(key: str, way: int = 0, turns: int | None = None, name: str = "") -> dict[str, Any]:
+# Names and words that would do harm where they came to be markup, script or a path.
+HOSTILE = (
+    "<script>document.title = 'harmed'</script>",
+    '"><img src=x onerror="document.title=\'harmed\'">',
+    "]]>&amp;{{ 7 * 7 }}</svg><!-- ../..",
+    "\u202eNamed\u202c from the right\x00\x1b[31m\u2028" + "x" * 60,
+)
+
+
+def record(
+    key: str,
+    way: int = 0,
+    turns: int | None = None,
+    name: str = "",
+    seats: Sequence[str] = (),
+) -> dict[str, Any]:
     """Return the whole record of a match of a game, after some of its turns or to its end."""
     at, played = matches.match(key, way)
+    if seats:
+        at = matches.Table(at.game, tuple(seats), at.options)
+        played = tuple(matches.turns(at, Random(7), turns or matches.LAST_PHASE))
     steps = played[:turns]
     name = name or f"{key}{way + 1}"
     state = at.begin()
@@ -64,7 +84,7 @@ def record(key: str, way: int = 0, turns: int | None = None, name: str = "") -> 
         "title": at.game.TITLE, "seats": list(at.seats), "options": dict(at.options),
         "settings": defaults, "zone": "Europe/Berlin", "schedules": ["weekly Sun 20:00"],
         "status": "over" if over else "running", "phase": state.phase, "turn": len(steps),
-        "deadline": None if over else _time(len(steps) + 1), "created": _time(0),
+        "open_seats": 0, "deadline": None if over else _time(len(steps) + 1), "created": _time(0),
         "winners": winners, "seed": matches.SEED, "seed_sha256": _hash(matches.SEED),
         "players": [
             {"seat": seat, "person": f"{seat} Example", "from_turn": 0, "began": _time(0),
@@ -73,6 +93,32 @@ def record(key: str, way: int = 0, turns: int | None = None, name: str = "") -> 
         ],
         "turns": found, "undone": [], "sheets": [], "history": history,
     }  # fmt: skip
+
+
+def hostile(name: str = "hostile1") -> dict[str, Any]:
+    """Return the record of a match in which every word that people write is hostile."""
+    found = record("hexem", 1, name=name, seats=HOSTILE)
+    for player, person in zip(found["players"], reversed(HOSTILE), strict=True):
+        player["person"] = person
+    for turn in found["turns"][1:]:
+        turn["orders"] = {
+            seat: f"{text}\n{seat}\nMUSTER {seat}\n" for seat, text in turn["orders"].items()
+        }
+        turn["problems"] = {
+            seat: [[text.count("\n"), f"not understood: {seat}"]]
+            for seat, text in turn["orders"].items()
+        }
+    for entry in found["history"]:
+        if entry["what"] == "press":
+            entry["facts"]["text"] = "\n".join((*HOSTILE, "javascript:alert(1)", "\ud800"))
+    said = [_entry(2, "gm", "said", text=word) for word in HOSTILE]
+    found["history"] += [*said, _entry(2, "gm", "set", option="turns", value=HOSTILE[0])]
+    return found
+
+
+def source(one: dict[str, Any]) -> site.Source:
+    """Return a record as what a site is built of."""
+    return site.Source(one["match"], one["game"], _hash(repr(one)), lambda: one)
 
 
 def _turn(
@@ -109,25 +155,19 @@ def _time(weeks: float) -> str:
 
 
 def _hash(text: str) -> str:
-    return sha256(text.encode()).hexdigest()
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def main(folder: Path) -> None:
     """Build the sites of all games into a folder."""
-    from pbem.archive import site
-
     records = []
     for key in games.installed():
         for way in range(1 + len(matches.WAYS.get(key, ()))):
             whole = record(key, way)
             middle = record(key, way, (whole["turn"] + 1) // 2, f"{key}{way + 1}-running")
             records += [published(whole), published(middle)]
-    sources = [
-        site.Source(one["match"], one["game"], _hash(repr(one)), lambda one=one: one)
-        for one in records
-    ]
-    place = site.Place(folder, "Gia's games")
-    print(site.build(place, sources).told())
+    records.append(published(hostile()))
+    print(site.build(site.Place(folder, "Gia's games"), map(source, records)).told())
 
 
 if __name__ == "__main__":
