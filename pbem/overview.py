@@ -18,8 +18,8 @@ LONGEST_SILENCE = timedelta(minutes=15)
 
 
 def status(session: Session, now: datetime, match: str | None = None) -> Json:
-    """Return how the matches stand, the next due first, how many letters wait or failed, and what
-    is stuck, in sentences."""
+    """Return how the matches stand, the next due first, how many letters wait or failed, since when
+    the oldest that is due waits, and what is stuck, in sentences."""
     query = select(Match).order_by(
         Match.status == "over", Match.deadline.is_(None), Match.deadline, Match.id
     )
@@ -31,12 +31,15 @@ def status(session: Session, now: datetime, match: str | None = None) -> Json:
         "failed": select(func.count()).where(Letter.status.in_(("failed", "bounced"))),
         "shunted": select(func.count()).where(Message.status == "shunted"),
     }
+    waiting = select(func.min(Letter.created)).where(Letter.status == "queued", Letter.due <= now)
+    oldest = session.scalar(waiting)
     found = [_status_of(session, one, now) for one in session.scalars(query)]
     letters = {name: session.scalar(counted) or 0 for name, counted in count.items()}
     return {
         "now": now.isoformat(),
         "matches": found,
         "letters": letters,
+        "oldest_letter": oldest.isoformat() if oldest else None,
         "last_tick": tick,
         "stuck": [
             *_mailboxes(session),

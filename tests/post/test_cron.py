@@ -7,14 +7,15 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, select, update
 
 from pbem import store
 from pbem.config import Config
-from pbem.store import Message
+from pbem.store import Letter, Message
 from tests.conftest import mail
 from tests.post.postfix import found
 from tests.post.servers import Dovecot
@@ -108,6 +109,42 @@ def test_the_lines_of_the_crontab_run_as_cron_runs_them(house: Config, engine: E
     (house.folder / "pbem.toml").write_text("nonsense", "utf-8")
     done = subprocess.run(["/bin/sh", "-c", here], env=bare, capture_output=True, text=True)
     assert done.stdout.startswith("FAULT config: ")
+
+
+def test_a_monitor_hears_whether_it_stands_and_what_is_stuck(
+    house: Config, engine: Engine, match: str
+) -> None:
+    def checked() -> tuple[int, str]:
+        command = [sys.executable, CRON / "check_pbem", house.folder / "pbem.toml", PROGRAM]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.stderr == ""
+        return done.returncode, done.stdout
+
+    def mark(time: datetime, **letter: object) -> None:
+        with store.writing(engine) as session:
+            store.remember(session, "tick", {"time": time.isoformat()})
+            session.execute(update(Letter).values(**letter))
+
+    now = datetime.now(UTC).replace(microsecond=0)
+    code, said = checked()
+    assert (code, said[:33]) == (2, "PBEM CRITICAL - last tick: never ")
+    mark(now, status="queued", due=now, created=now)
+    code, said = checked()
+    counts = "matches=1 queued=2 failed=0 shunted=0 wait="
+    assert (code, said.startswith(f"PBEM OK - nothing is stuck | {counts}")) == (0, True)
+    mark(now, status="failed")
+    code, said = checked()
+    assert (code, said[:41]) == (1, "PBEM WARNING - letters not delivered: 2; ")
+    mark(now, status="queued", created=now - timedelta(hours=3))
+    code, said = checked()
+    assert (code, said[:36]) == (2, "PBEM CRITICAL - a letter waits since")
+    mark(now - timedelta(minutes=20), status="sent")
+    assert checked()[1].startswith(
+        f"PBEM CRITICAL - last tick: {(now - timedelta(minutes=20)).isoformat()}"
+    )
+    (house.folder / "pbem.toml").unlink()
+    code, said = checked()
+    assert (code, said[:21]) == (2, "PBEM CRITICAL - pbem:")
 
 
 # Other programs that hand mail in.
