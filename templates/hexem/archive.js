@@ -61,7 +61,7 @@
     });
     const places = new Map(hexes.map((hex, at) => [`${hex.x} ${hex.y}`, at]));
     const told = figure.querySelector(".told");
-    const shown = figure.querySelector("output");
+    const shown = figure.querySelector(".count");
     const play = figure.querySelector("[data-go=play]");
     const changed = figure.querySelector(".changed");
     const now = figure.querySelector(".now");
