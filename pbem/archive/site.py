@@ -20,11 +20,10 @@ Files = Mapping[str, bytes]
 
 
 class Source(NamedTuple):
-    """A match to be built: its name, its game's key, what is the same while nothing of it changes,
-    and how to get its published record."""
+    """A match to be built: its name, what is the same while nothing of it changes, and how to get
+    its published record."""
 
     match: str
-    game: str
     fingerprint: str
     record: Callable[[], Json]
 
@@ -75,20 +74,16 @@ def build(place: Place, sources: Iterable[Source]) -> Built:
 
 
 def _stamp(place: Place, source: Source) -> str:
-    return _key(source.fingerprint, place.name, place.url, code(place.templates, source.game))
+    return _key(source.fingerprint, place.name, place.url, code(place.templates))
 
 
 @cache
-def code(templates: Path | None, game: str | None) -> str:
-    """Return what is the same only while the program and a game's templates are."""
+def code(templates: Path | None) -> str:
+    """Return what is the same only while the program and all templates are."""
     from pbem.reports.templates import fingerprint
 
     package = Path(__file__).parent.parent
-    found = sha256(fingerprint(templates, game).encode())
-    for part in ("archive", "games", "reports"):
-        for path in sorted((package / part).rglob("*.py")):
-            found.update(path.read_bytes())
-    return found.hexdigest()
+    return fingerprint(templates, *(package / one for one in ("archive", "games", "reports")))
 
 
 def _key(*values: Any) -> str:
@@ -112,7 +107,7 @@ def _build_match(place: Place, known: Json, source: Source, stamp: str, built: B
     book = Book(record, place.name, place.templates)
     units: Json = {}
     fresh: dict[str, bytes] = {}
-    for one in match.made(book, code(place.templates, record["game"]), place.url, intact, was):
+    for one in match.made(book, code(place.templates), place.url, intact, was):
         if one.files is None:
             units[one.name] = intact[one.name]
             continue
@@ -176,7 +171,7 @@ def _build_common(place: Place, known: Json, built: Built) -> None:
     matches = known["matches"]
     entries = [entry for one in matches.values() for entry in one["entries"]]
     cards = [one["card"] for one in matches.values()]
-    key = _key(place.name, place.url, code(place.templates, None), cards, entries)
+    key = _key(place.name, place.url, code(place.templates), cards, entries)
     before = known["common"].get("common")
     if before and before["key"] == key and folders.is_intact(place.folder, before):
         return

@@ -53,7 +53,7 @@ def _source(engine: Engine, session: Session, match: Match) -> Source:
             return published(recorded(session, found))
 
     told = [*(getattr(match, key) for key in _TOLD), *_counted(session, match)]
-    return Source(name, match.game, json.dumps(told, default=str, ensure_ascii=True), record)
+    return Source(name, json.dumps(told, default=str, ensure_ascii=True), record)
 
 
 def _counted(session: Session, match: Match) -> Iterator[Any]:

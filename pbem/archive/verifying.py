@@ -182,7 +182,8 @@ def _blamed(
     """Say which was changed, where a turn is the first to differ, and what shows it."""
     if number == 0:
         why = "the set-up, or the seats, options or seed it was made from, was changed"
-        return ("state" if set(differ) == {"state"} else differ[0]), why
+        words = {"phase": "turn", "state": "state", "events": "event", "refused": "refused"}
+        return words[differ[0]], why
     if set(differ) == {"phase"}:
         return "turn", "the state before tells which phase was run: it was changed"
     if set(differ) == {"events"}:

@@ -1,6 +1,7 @@
 """The templates: where they are looked for, what they can use, and how a broken one is named."""
 
 import itertools
+import os
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -285,13 +286,19 @@ def _roots(folder: Path | None, game: str | None) -> list[Path]:
     return [root for root in roots if root.is_dir()]
 
 
-def fingerprint(folder: Path | None, game: str | None) -> str:
-    """Return what is the same only while all templates are that a game's letters and pages use."""
+def fingerprint(folder: Path | None, *others: Path) -> str:
+    """Return what is the same only while all templates of all games are, and all files that stand
+    in some other folders."""
     found = sha256()
-    for root in _roots(folder, game):
-        for path in sorted(root.rglob("*")):
-            if path.is_file():
-                found.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes() + b"\0")
+    games = sorted({point.name for point in entry_points(group="pbem.games")})
+    roots = [root for game in (None, *games) for root in _roots(folder, game)]
+    for root in dict.fromkeys([*roots, *others]):
+        for place, folders, names in os.walk(root):
+            folders[:] = sorted(one for one in folders if one != "__pycache__")
+            for name in sorted(names):
+                path = f"{place}{os.sep}{name}"
+                with open(path, "rb") as file:  # noqa: PTH123  (it is done at every build)
+                    found.update(b"\0".join((path.encode(), file.read(), b"")))
     return found.hexdigest()
 
 

@@ -36,12 +36,15 @@ def record(
     name: str = "",
     seats: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return the whole record of a match of a game, after some of its turns or to its end."""
+    """Return the whole record of a match of a game, after some of its turns or to its end.
+
+    With `seats` it is a match of theirs, which its game master ends after those turns.
+    """
     at, played = matches.match(key, way)
     if seats:
         at = matches.Table(at.game, tuple(seats), at.options)
         played = tuple(matches.turns(at, Random(7), turns or matches.LAST_PHASE))
-    steps = played[:turns]
+    steps = played if seats else played[:turns]
     name = name or f"{key}{way + 1}"
     state = at.begin()
     found = [_turn(0, "setup", at, state, [], {}, {})]
@@ -118,7 +121,7 @@ def hostile(name: str = "hostile1") -> dict[str, Any]:
 
 def source(one: dict[str, Any]) -> site.Source:
     """Return a record as what a site is built of."""
-    return site.Source(one["match"], one["game"], _hash(repr(one)), lambda: one)
+    return site.Source(one["match"], _hash(repr(one)), lambda: one)
 
 
 def _turn(
