@@ -1,7 +1,7 @@
 """Letters on their way out: written from facts, sent in order, marked, tried again, given up."""
 
 from pbem.outbox.facts import facts_of
-from pbem.outbox.sending import GIVE_UP, Sent, flush
+from pbem.outbox.sending import GIVE_UP, MOST_UNSURE, Sent, flush
 from pbem.outbox.writing import compose
 
-__all__ = ["GIVE_UP", "Sent", "compose", "facts_of", "flush"]
+__all__ = ["GIVE_UP", "MOST_UNSURE", "Sent", "compose", "facts_of", "flush"]

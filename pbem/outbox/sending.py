@@ -14,12 +14,14 @@ from pbem import store, undelivered
 from pbem.config import Config
 from pbem.outbox.claiming import Allowance, Waiting, claimed, claims_rows, waiting
 from pbem.outbox.writing import SHOW_A_TURN, compose, return_path
-from pbem.post import Accepted, Refused, Sender
+from pbem.post import Accepted, Refused, Sender, Unsure
 from pbem.store import Letter, Match, Seat
 
 # When a letter that could not be delivered is tried again: after so many minutes, then hourly.
 RETRIES = (1, 5, 15, 60)
 GIVE_UP = timedelta(days=5)
+# A letter that a server may have, though it didn't say so, is sent so often at the most.
+MOST_UNSURE = 3
 DAY = timedelta(days=1)
 
 _LESSER = ("receipt", "press", "reminder", "notice", "deadline")
@@ -45,13 +47,15 @@ class Sent:
 class Verdict(NamedTuple):
     """What came of a try to send a letter: sent, dropped, failed (refused for good), or later.
 
-    `part` is what a server refused; `left` tells whether the letter was handed to one.
+    `part` is what a server refused; `left` tells whether the letter was handed to one, `unsure`
+    whether that may have it without having said so.
     """
 
     status: str
     why: str = ""
     part: str = ""
     left: bool = False
+    unsure: bool = False
     unwritten: bool = False
 
 
@@ -184,17 +188,22 @@ def _tried(
         return Verdict("sent", left=True)
     if isinstance(done, Refused):
         return Verdict("failed", done.why, done.part, left=True)
-    return Verdict("later", done.why, left=True)
+    return Verdict("later", done.why, left=True, unsure=isinstance(done, Unsure))
 
 
 def _mark(session: Session, letter: Letter, now: datetime, verdict: Verdict) -> Verdict:
-    """Mark what came of a letter; one that was tried for days is given up, which is returned."""
+    """Mark what came of a letter; one that was tried for days, or may have arrived some times
+    already, is given up, which is returned."""
     letter.why = verdict.why
     letter.tries += verdict.status != "dropped"
     letter.sent = now if verdict.status == "sent" else None
+    unsure = letter.facts.get("unsure", 0) + verdict.unsure
+    if verdict.unsure:
+        letter.facts = {**letter.facts, "unsure": unsure}
+        letter.why += f" (it may have arrived; try {unsure} of {MOST_UNSURE})"
     if verdict.status != "later":
         letter.status = verdict.status
-    elif now - letter.created > GIVE_UP:
+    elif now - letter.created > GIVE_UP or unsure >= MOST_UNSURE:
         letter.status = "failed"
         undelivered.give_up(session, letter, now)
         return verdict._replace(status="failed")
