@@ -154,13 +154,18 @@ def remind(session: Session, now: datetime) -> int:
 
     One a deadline; none where the whole phase is no longer than the time set by `remind`.
     """
-    query = select(Match).where(
-        Match.status == "running",
-        Match.deadline > now,
-        or_(Match.reminded.is_(None), Match.reminded != Match.deadline),
+    query = (
+        select(Match)
+        .where(
+            Match.status == "running",
+            Match.deadline > now,
+            or_(Match.reminded.is_(None), Match.reminded != Match.deadline),
+        )
+        .order_by(Match.id)
     )
     count = 0
-    for match in session.scalars(query.with_for_update()):
+    # A match that another process has in hand is looked at again at the next tick.
+    for match in session.scalars(query.with_for_update(key_share=True, skip_locked=True)):
         before = schedule.parse_duration(str(match.settings.get("remind", "24h")))
         deadline = match.deadline
         if not before or deadline is None or now < deadline - before:

@@ -344,7 +344,7 @@ def join(session: Session, applicant: Applicant, now: datetime) -> str:
     With its last open seat taken the match begins. In one that has begun the game master is told
     that somebody stands by.
     """
-    match = session.get_one(Match, applicant.match_id, with_for_update=True)
+    match = session.get_one(Match, applicant.match_id, with_for_update={"key_share": True})
     if applicant.status != "asked" or match.status == "over":
         raise ValueError(f"there is nothing to confirm for {match.name}")
     applicant.status, applicant.confirmed = "waiting", now

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, BinaryIO
 
 from sqlalchemy import Engine, select
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.orm import Session
 
 from pbem import brakes, matches, outbox, post, store, turns
@@ -257,15 +257,21 @@ def obey_mails(engine: Engine, config: Config, now: datetime) -> int:
     A mail that makes our code fail is shunted with its traceback; the others are carried out.
     """
     with store.reading(engine) as session:
-        query = select(Message.id).where(Message.status == "gm").order_by(Message.received)
-        numbers = list(session.scalars(query))
-    for number in numbers:
+        query = (
+            select(Message.id, Match.name)
+            .join(Match, Message.match_id == Match.id)
+            .where(Message.status == "gm")
+            .order_by(Message.received, Message.id)
+        )
+        found = session.execute(query).all()
+    for number, name in found:
         with store.writing(engine) as session:
+            # The match comes first: so of two processes each finds the earlier mails carried out.
+            match = store.match_named(session, name, lock=True)
             mail = session.get_one(Message, number, with_for_update=True)
-            if mail.status == "gm" and mail.match_id is not None:
-                match = session.get_one(Match, mail.match_id, with_for_update=True)
+            if mail.status == "gm" and match is not None:
                 _obey_mail(session, config, match, mail, now)
-    return len(numbers)
+    return len(found)
 
 
 def _obey_mail(
@@ -279,10 +285,12 @@ def _obey_mail(
         with session.begin_nested():
             mailbox = config.mail.address
             done = gm.obey(session, match, letter.text, now, by_mail=True, mailbox=mailbox)
-    except DBAPIError:
+    except OperationalError:
         raise
     # Whatever a mail does to our code, it is kept, and the next one is taken in.
     except Exception as error:
+        if isinstance(error, DBAPIError) and error.connection_invalidated:
+            raise
         mail.status, mail.why = "shunted", traceback.format_exc()
         says = [f"The mail {mail.subject!r} made the program fail: {type(error).__name__}: {error}"]
         remedies = [f"pbem letter in{mail.id} --retry"]

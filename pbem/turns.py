@@ -7,6 +7,7 @@ row and run here like those that are due.
 
 import traceback
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -145,7 +146,16 @@ def run_due(
     """
     with store.reading(engine) as session:
         names = due(session, now)
-    return [ran for name in names if (ran := run(engine, name, now, fetched, away=away))]
+    ran, taken = [], []
+    for name in names:
+        with store.alone(engine, "turn", name) as ours:
+            if ours:
+                ran.append(_run(engine, name, now, fetched, away))
+            else:
+                taken.append(name)
+    # What another process had in hand it may only have looked at, knowing of no fetch.
+    ran += [run(engine, name, now, fetched, away=away) for name in taken]
+    return [one for one in ran if one]
 
 
 def run(
@@ -159,6 +169,26 @@ def run(
 ) -> Ran | None:
     """Run the phase a match is in, if it is due or `early`; `None` where there is nothing to do.
 
+    Another process that runs it is waited for, and then nothing is left to do.
+    """
+    with store.reading(engine) as session:
+        match = store.match_named(session, name)
+        turn = match.turn if match else 0
+    with store.alone(engine, "turn", name, wait=True):
+        return _run(engine, name, now, fetched, away, early=turn if early else None)
+
+
+def _run(
+    engine: Engine,
+    name: str,
+    now: datetime,
+    fetched: datetime | None,
+    away: Sequence[str],
+    *,
+    early: int | None = None,
+) -> Ran | None:
+    """Run a match, no other process being at it; `early` is the turn that may run undue.
+
     The counter of tries is committed before the try, so that a turn that kills the process is
     counted too.
     """
@@ -166,7 +196,7 @@ def run(
         match = _runnable(session, name, now, early)
         if match is None:
             return None
-        brake = brakes.braked(session, match, now, fetched, early, away)
+        brake = brakes.braked(session, match, now, fetched, early is not None, away)
         if brake is not None:
             return Ran(name, *brake)
         if match.tries >= MOST_TRIES:
@@ -178,11 +208,12 @@ def run(
     try:
         with store.writing(engine) as session:
             match = _runnable(session, name, now, early)
-            # Another process may have run it between the two transactions.
+            # An order of the game master's may have come between the two transactions.
             if match is None or match.turn != turn:
                 return None
             advance(session, match, now)
-    except (Away, Wrong):
+    except Away:
+        _uncount(engine, name, turn)
         raise
     # A game that fails must not stop the other matches; what it said is kept.
     except Exception as error:
@@ -191,13 +222,21 @@ def run(
     return Ran(name, "ran")
 
 
-def _runnable(session: Session, name: str, now: datetime, early: bool) -> Match | None:
+def _uncount(engine: Engine, name: str, turn: int) -> None:
+    """Take back the count of a try that failed for the database's sake, if that can be reached."""
+    with suppress(Away), store.writing(engine) as session:
+        match = store.match_named(session, name, lock=True)
+        if match is not None and match.turn == turn and match.tries:
+            match.tries -= 1
+
+
+def _runnable(session: Session, name: str, now: datetime, early: int | None) -> Match | None:
     match = store.match_named(session, name, lock=True)
     if match is None or match.status != "running":
         return None
     is_due = match.early or match.run_now
     is_due = is_due or (match.deadline is not None and match.deadline <= now)
-    return match if early or is_due else None
+    return match if is_due or early == match.turn else None
 
 
 def _hold(session: Session, match: Match, now: datetime, why: str, **facts: Any) -> None:

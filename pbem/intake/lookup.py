@@ -133,7 +133,7 @@ class Lookup:
             return
         theirs = select(Seat.match_id).join(Address).where(Address.folded.in_(senders))
         query = select(Match.id).where(Match.id.in_(theirs)).order_by(Match.id)
-        self._session.scalars(query.with_for_update()).all()
+        self._session.scalars(query.with_for_update(key_share=True)).all()
 
     def _expect_receipts(self, seats: Iterable[Seat]) -> None:
         addresses = {seat.addresses[0].address for seat in seats}

@@ -61,6 +61,18 @@ def take_in(
     which our own code fails is shunted with its traceback, and does nothing else.
     """
     opened = [_open(config, parcel) for parcel in parcels]
+    for _ in range(_MOST_RACES - 1):
+        try:
+            return _take_all(engine, config, opened, now)
+        # Another process takes in mails for the same matches, in another order.
+        except store.StoreCollision:
+            continue
+    return _take_all(engine, config, opened, now)
+
+
+def _take_all(
+    engine: Engine, config: Config, opened: Sequence[_Opened], now: datetime
+) -> list[Taken]:
     with store.writing(engine) as session:
         numbers = _store(session, config, opened, now)
         lookup = Lookup(session, config, now)

@@ -269,13 +269,18 @@ def alone(engine: Engine, work: str, item: str = "", *, wait: bool = False) -> I
     """Do some work in one process at a time; yield whether it is this one's turn.
 
     With `item` one process at a time works on each item; on SQLite, on any. With `wait` another
-    process is waited for, for as long as for any lock. The lock dies with the process that holds
-    it: a file's on SQLite, an advisory one of its own connection elsewhere.
+    process is waited for, and `StoreAway` raised where that takes longer than for any lock. The
+    lock dies with the process that holds it: a file's on SQLite, an advisory one of its own
+    connection elsewhere.
     """
     path = file_of(engine)
     if path is not None:
         with _lock_file(Path(f"{path}-{work}.lock")) as file:
-            yield _is_locked(file, PATIENCE / 1000 if wait else 0)
+            ours = _is_locked(file, PATIENCE / 1000 if wait else 0)
+            if wait and not ours:
+                what = f"{work} {item}".strip()
+                raise StoreAway(f"{path}: another process has {what} in hand; try again later")
+            yield ours
     elif engine.dialect.name == "sqlite":
         yield True
     else:
