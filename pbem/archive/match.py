@@ -44,17 +44,18 @@ def made(book: Book, code: str, url: str, known: Mapping[str, Any], index: bytes
             headlines[number] = before["headline"]
             yield Unit(f"turn-{number}", key, None, {})
             continue
-        lines.pop(number, None)
-        headline = headlines[number] = telling.headline(record, turn, book.folder)
-        files = turn_page.made(book, turn, headline)
-        yield Unit(f"turn-{number}", key, files, {"headline": headline})
+        told = telling.told(record, turn, book.folder)
+        lines[number] = search.words(record, turn, told, book.press_before(number))
+        headlines[number] = told.headline
+        files = turn_page.made(book, turn, told)
+        yield Unit(f"turn-{number}", key, files, {"headline": told.headline})
     undone = []
     for unit, turn in _taken_back(book, code, known):
         undone.append({"href": f"{unit.name}.html", "number": turn["number"], "ran": turn["ran"]})
         yield unit
     yield Unit("match", "", match_page.made(book, headlines, undone), {})
     files = {
-        "search.js": search.script(_lines(book, headlines, lines)),
+        "search.js": search.script(_lines(book, lines)),
         "feed.xml": _feed(book, headlines, url),
         "match.json": exported.written(record).encode(),
         "match.sqlite": tables.database(book, headlines),
@@ -74,12 +75,12 @@ def _taken_back(book: Book, code: str, known: Mapping[str, Any]) -> Iterator[tup
         if before and before["key"] == key:
             yield Unit(name, key, None, {}), turn
         else:
-            headline = telling.headline(book.record, turn, book.folder)
-            files = turn_page.made(book, turn, headline, count[number])
+            told = telling.told(book.record, turn, book.folder)
+            files = turn_page.made(book, turn, told, count[number])
             yield Unit(name, key, files, {}), turn
 
 
-def _lines(book: Book, headlines: Mapping[int, str], known: Mapping[int, str]) -> dict[int, str]:
+def _lines(book: Book, known: Mapping[int, str]) -> dict[int, str]:
     """Return the lines of the index that is searched, by turn; those known are taken."""
     lines = {}
     for turn in book.record["turns"]:
@@ -87,9 +88,8 @@ def _lines(book: Book, headlines: Mapping[int, str], known: Mapping[int, str]) -
         if number in known:
             lines[number] = known[number]
         else:
-            report = telling.report(book.record, turn, book.folder)
-            press = book.press_before(number)
-            lines[number] = search.words(book.record, turn, headlines[number], report, press)
+            told = telling.told(book.record, turn, book.folder)
+            lines[number] = search.words(book.record, turn, told, book.press_before(number))
     return lines
 
 

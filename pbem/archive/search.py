@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from pbem.archive import telling
+from pbem.archive.telling import Told
 from pbem.game import Json
 
 _HEAD, _TAIL = "pbemIndex([\n", "null]);\n"
@@ -18,7 +19,7 @@ _DRAWING = re.compile(r"<(pre|svg)\b.*?</\1>", re.DOTALL)
 _TAG = re.compile(r"<[^>]*>")
 
 
-def words(record: Json, turn: Json, headline: str, report: str, press: Sequence[Json]) -> str:
+def words(record: Json, turn: Json, told: Told, press: Sequence[Json]) -> str:
     """Return the index's line for a turn: its report, its orders by line, its press.
 
     Each is an address from the match's folder, what it is, and its words.
@@ -26,8 +27,8 @@ def words(record: Json, turn: Json, headline: str, report: str, press: Sequence[
     number = turn["number"]
     page = f"turn-{number}.html"
     which = "Set-up" if number == 0 else f"Turn {number}"
-    told = " ".join(html.unescape(_TAG.sub(" ", _DRAWING.sub(" ", report))).split())
-    found = [[page, f"{which}, report", f"{headline}. {told}"]]
+    text = html.unescape(_TAG.sub(" ", _DRAWING.sub(" ", told.report)))
+    found = [[page, f"{which}, report", f"{told.headline}. {' '.join(text.split())}"]]
     for position, seat in enumerate((*record["seats"], "")):
         place = position + 1 if seat else 0
         whose = seat or "the game master"

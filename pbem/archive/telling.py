@@ -27,28 +27,31 @@ class Fate(NamedTuple):
     told: str
 
 
-def headline(record: Json, turn: Json, folder: Path | None = None) -> str:
-    """Return what a turn brought in one short line, as the subject of its report has it."""
+class Told(NamedTuple):
+    """A turn as all could read of it: a line, the report as markup, a picture and its words."""
+
+    headline: str
+    report: str
+    picture: str
+    alt: str
+
+
+def told(record: Json, turn: Json, folder: Path | None = None) -> Told:
+    """Tell a turn as its public report does; without a picture where there is none."""
     facts = _facts(record, turn, None)
-    told = " ".join(part("headline.txt", facts, folder).split())
-    return told[:1].upper() + told[1:]
-
-
-def report(record: Json, turn: Json, folder: Path | None = None) -> str:
-    """Return the public report of a turn as markup, fit for a page of the archive."""
-    return framed(fragment("report.html", _facts(record, turn, None), folder))
+    headline = " ".join(part("headline.txt", facts, folder).split())
+    picture = fragment("picture.svg", facts, folder)
+    return Told(
+        headline[:1].upper() + headline[1:],
+        framed(fragment("report.html", facts, folder)),
+        picture,
+        " ".join(part("picture.txt", facts, folder).split()) if picture else "",
+    )
 
 
 def report_of(record: Json, turn: Json, seat: str, folder: Path | None = None) -> str:
     """Return the report that a seat had of a turn, as text; for records that are whole."""
     return part("report.txt", _facts(record, turn, seat), folder)
-
-
-def picture(record: Json, turn: Json, folder: Path | None = None) -> tuple[str, str]:
-    """Return the picture of a turn's public report as SVG, and what it shows in words."""
-    facts = _facts(record, turn, None)
-    svg = fragment("picture.svg", facts, folder)
-    return svg, " ".join(part("picture.txt", facts, folder).split()) if svg else ""
 
 
 def _facts(record: Json, turn: Json, seat: str | None) -> dict[str, Any]:

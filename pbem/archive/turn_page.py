@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from pbem.archive import casefile, exported, telling
 from pbem.archive.book import Book, within
+from pbem.archive.telling import Told
 from pbem.game import Json
 
 LARGEST = 300_000
@@ -24,7 +25,7 @@ LARGEST_CASE = 60_000
 _SIZE = re.compile(r'<svg[^>]* width="([\d.]+)" height="([\d.]+)"')
 
 
-def made(book: Book, turn: Json, headline: str, undone: int = 0) -> dict[str, bytes]:
+def made(book: Book, turn: Json, told: Told, undone: int = 0) -> dict[str, bytes]:
     """Return the files of a turn by name: its page, picture and case file.
 
     `undone` is, of a turn that was taken back, which of its number it is, from 1.
@@ -43,14 +44,14 @@ def made(book: Book, turn: Json, headline: str, undone: int = 0) -> dict[str, by
         "number": number,
         "numbers": book.numbers,
         "turn": turn,
-        "headline": headline,
+        "headline": told.headline,
         "undone": undone,
         "previous": before if before in book.numbers else None,
         "next": after if after in book.numbers else None,
         "missing": turn["missing"],
         "notes": [] if undone else notes(book, number),
-        "picture": None if facts.get("drawn") else _picture(book, turn, base, files),
-        "report": Markup(telling.report(book.record, turn, book.folder)),
+        "picture": None if facts.get("drawn") else _picture(told, base, files),
+        "report": Markup(told.report),
         "chapter": book.part("chapter.html", facts, turn) if facts else "",
         "sheets": list(_sheets(book, turn, facts.get("became", {}), undone > 0)),
         "press": shown,
@@ -102,19 +103,21 @@ def _case(book: Book, number: int) -> bytes | None:
     found = casefile.case(book.record, number)
     *earlier, last = found["turns"]
     kept = [{key: one[key] for key in one if key != "expect"} for one in earlier]
-    text = exported.written({**found, "turns": [*kept, last]})
-    return text.encode() if len(text) <= LARGEST_CASE else None
+    found = {**found, "turns": [*kept, last]}
+    # As it is written it is larger still; this is the quicker look.
+    if len(json.dumps(found)) > LARGEST_CASE:
+        return None
+    return exported.written(found).encode()
 
 
-def _picture(book: Book, turn: Json, base: str, files: dict[str, bytes]) -> Json | None:
+def _picture(told: Told, base: str, files: dict[str, bytes]) -> Json | None:
     """Return what shows the picture of a turn's report, which is laid beside the page."""
-    svg, alt = telling.picture(book.record, turn, book.folder)
-    size = _SIZE.search(svg)
+    size = _SIZE.search(told.picture)
     if not size:
         return None
-    files[f"{base}.svg"] = svg.encode()
+    files[f"{base}.svg"] = told.picture.encode()
     width, height = (round(float(one)) for one in size.groups())
-    return {"src": f"{base}.svg", "alt": alt, "width": width, "height": height}
+    return {"src": f"{base}.svg", "alt": told.alt, "width": width, "height": height}
 
 
 def _reports(book: Book, turn: Json) -> list[Json]:
