@@ -209,6 +209,11 @@
       if (at >= 0) go(at + 1);
     }
     window.addEventListener("hashchange", follow);
+    // On paper there is no slider, only the board as the page's words have it.
+    window.addEventListener("beforeprint", () => {
+      stop();
+      go(last);
+    });
     show(last);
     follow();
   }
