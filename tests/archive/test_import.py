@@ -417,7 +417,8 @@ def test_an_export_mangled_anywhere_is_refused_or_imported_whole(
 ) -> None:
     record = copy.deepcopy(SMALL[key])
     for _ in range(data.draw(st.integers(1, 2))):
-        path = data.draw(st.sampled_from(PLACES[key]))
+        outer = [path for path in PLACES[key] if path[0] != "turns" or len(path) < 4]
+        path = data.draw(st.sampled_from(outer) | st.sampled_from(PLACES[key]))
         try:
             _mangle(record, path, data.draw(st.sampled_from(NASTY)))
         except (LookupError, TypeError):
@@ -427,7 +428,7 @@ def test_an_export_mangled_anywhere_is_refused_or_imported_whole(
             read = exported.read(json.dumps(record).encode())
             made = importing.bring(session, read, "match1", NOW, unverified=unverified)
         except ValueError as error:
-            assert str(error).isprintable() or "\n" in str(error)
+            assert str(error)
             assert _count(session) == 0
         else:
             again = archive.recorded(session, made)
