@@ -270,7 +270,7 @@ def test_while_gold_is_secret_no_page_has_a_purse() -> None:
         assert {row[key] for row in facts["purses"] for key in ("before", "after")} == {None}
         assert all(move["why"] is None for group in facts["turns"] for move in group["moves"])
         text = rendered("chapter", public, facts, number)
-        assert "secret while the match runs" in text and "<code" not in text
+        assert "in hand is secret" in text and "<code" not in text
     assert course(whole)["charts"][0]["title"] == "Gold"
 
 
