@@ -1,17 +1,22 @@
 """What a letter tells of a match and a turn of it: what its reader may know, and nothing else."""
 
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from pbem import game as games
-from pbem import matches, schedule, store
+from pbem import matches, schedule
 from pbem.config import Config
 from pbem.game import Event, Game
-from pbem.store import Match, Seat, Turn
+from pbem.outbox.desk import kept
+from pbem.store import Entry, Match, Seat, Turn
+
+# What a game master did behind the seats' backs, and is told of.
+_LOOKS = ("looked", "previewed", "exported")
 
 
 def facts_of(
@@ -44,10 +49,10 @@ def facts_of(
         facts["token_line"] = f"PASSWORD {matches.token(match, seat)}"
     if turn is None:
         return facts
-    state = game.load(turn.state, seats, match.options)
-    facts["due"] = seat is not None and seat.name in game.waiting(state)
+    loaded = kept(session, ("loaded", turn.id), lambda: _load(session, game, match, turn))
+    facts["due"] = seat is not None and seat.name in loaded.waiting
     if shown:
-        facts |= _shown(session, game, state, match, turn, seat)
+        facts |= _shown(game, loaded, match, turn, seat)
     return facts
 
 
@@ -80,14 +85,43 @@ def _day(told: schedule.Told) -> str:
     return f"{weekday} {told.local.day} {month} {told.local.year}"
 
 
+class Loaded(NamedTuple):
+    """A turn as it is the same for all readers: what they may see of it is still to be asked.
+
+    `entries` are those of the history, from the phase that the turn ended, that a letter may tell.
+    """
+
+    state: Any
+    waiting: Sequence[str]
+    events: list[Event]
+    entries: list[Entry]
+
+
+def _load(session: Session, game: Game, match: Match, turn: Turn) -> Loaded:
+    # All at once, where each would be asked for by itself.
+    session.refresh(turn, ("state", "events", "orders", "problems"))
+    state = game.load(turn.state, [one.name for one in match.seats], match.options)
+    entries = (
+        select(Entry)
+        .where(Entry.match_id == match.id, Entry.what.in_((*_LOOKS, "press")))
+        .order_by(Entry.id)
+    )
+    return Loaded(
+        state,
+        game.waiting(state),
+        [Event(one["kind"], one["facts"], one["seen_by"]) for one in turn.events],
+        [one for one in session.scalars(entries) if one.facts["turn"] == turn.number - 1],
+    )
+
+
 def _shown(
-    session: Session, game: Game, state: Any, match: Match, turn: Turn, seat: Seat | None
+    game: Game, loaded: Loaded, match: Match, turn: Turn, seat: Seat | None
 ) -> dict[str, Any]:
     """Return what a letter shows of a turn: what the reader may know, and nothing else."""
     name = seat.name if seat else None
+    state = loaded.state
     over = state.phase == "over"
-    events = [Event(one["kind"], one["facts"], one["seen_by"]) for one in turn.events]
-    seen = [event for event in events if over or event.seen_by is None or name in event.seen_by]
+    seen = [one for one in loaded.events if over or one.seen_by is None or name in one.seen_by]
     page = games.optional(game, "page")
     return {
         "turn": turn.number,
@@ -95,15 +129,15 @@ def _shown(
         "view": game.view(state, name),
         "page": page(state, name, seen) if page else {},
         "events": seen,
-        "notes": _notes(session, match, turn, name),
+        "notes": _notes(loaded.entries, turn, name),
         "winners": list(game.winners(state)) if over else [],
         "seed": match.seed if over and match.settings.get("reveal") != "never" else None,
         "seed_hash": matches.seed_hash(match.seed),
-        "press": _press(session, match, turn, name),
+        "press": _press(loaded.entries, name),
     }
 
 
-def _notes(session: Session, match: Match, turn: Turn, seat: str | None) -> list[str]:
+def _notes(entries: Sequence[Entry], turn: Turn, seat: str | None) -> list[str]:
     """Return sentences of the program's own about a turn.
 
     They tell who sent no orders, by whose standing sheet the reader's seat went, what of his was
@@ -118,29 +152,21 @@ def _notes(session: Session, match: Match, turn: Turn, seat: str | None) -> list
     for line, message in sorted(turn.problems.get(seat or "", ())):
         stop = "" if message.endswith("?") else "."
         notes.append(f"Your line {line} was not carried out: {message}{stop}")
-    entries = select(store.Entry).where(
-        store.Entry.match_id == match.id,
-        store.Entry.what.in_(("looked", "previewed", "exported")),
-    )
-    looks = [one for one in session.scalars(entries) if one.facts["turn"] == turn.number - 1]
-    looked = dict.fromkeys(one.facts["seat"] for one in looks if one.what == "looked")
+    looked = dict.fromkeys(one.facts["seat"] for one in entries if one.what == "looked")
     if looked:
         notes.append(f"The game master read the sealed orders of {', '.join(looked)}.")
-    if any(one.what == "previewed" for one in looks):
+    if any(one.what == "previewed" for one in entries):
         notes.append("The game master looked at what the turn would do before it was run.")
-    if any(one.what == "exported" for one in looks):
+    if any(one.what == "exported" for one in entries):
         notes.append("The game master exported the match, sealed orders included.")
     return notes
 
 
-def _press(session: Session, match: Match, turn: Turn, seat: str | None) -> list[dict[str, str]]:
+def _press(entries: Sequence[Entry], seat: str | None) -> list[dict[str, str]]:
     """Return the press of the phase that a turn ended, as far as a seat may read it."""
-    entries = select(store.Entry).where(
-        store.Entry.match_id == match.id, store.Entry.what == "press"
-    )
-    found = [entry.facts for entry in session.scalars(entries.order_by(store.Entry.id))]
     return [
-        {"by": one["by"], "to": one["to"], "text": one["text"]}
-        for one in found
-        if one["turn"] == turn.number - 1 and (one["seen_by"] is None or seat in one["seen_by"])
+        {name: entry.facts[name] for name in ("by", "to", "text")}
+        for entry in entries
+        if entry.what == "press"
+        and (entry.facts["seen_by"] is None or seat in entry.facts["seen_by"])
     ]

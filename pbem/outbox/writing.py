@@ -11,8 +11,9 @@ from pbem import identity, matches, store
 from pbem.config import Config
 from pbem.game import Event
 from pbem.marker import MARKER
+from pbem.outbox.desk import kept
 from pbem.outbox.facts import facts_of, received
-from pbem.store import Applicant, Letter, Match, Message, Seat
+from pbem.store import Applicant, Letter, Match, Message, Seat, Turn
 
 if TYPE_CHECKING:
     from pbem.reports import Envelope
@@ -38,7 +39,7 @@ def _facts(session: Session, config: Config, letter: Letter, now: datetime) -> d
     facts: dict[str, Any] = {"match": None, "game": None, "title": "pbem", "seat": None}
     if letter.match_id is not None:
         match = session.get_one(Match, letter.match_id)
-        turn = store.turn_of(session, match, letter.turn)
+        turn = turn_shown(session, match, letter.turn)
         shown = letter.kind in SHOW_A_TURN or bool(letter.facts.get("forecast"))
         facts = facts_of(session, config, match, turn, seat, now, shown=shown)
     facts |= {
@@ -64,6 +65,11 @@ def _facts(session: Session, config: Config, letter: Letter, now: datetime) -> d
     if letter.kind == "digest":
         facts["sections"] = _digested(session, config, letter, now)
     return facts
+
+
+def turn_shown(session: Session, match: Match, number: int | None) -> Turn | None:
+    """Return the turn a letter is about (the last one where it is about none), if it stands."""
+    return kept(session, ("turn", match.id, number), lambda: store.turn_of(session, match, number))
 
 
 def _digested(
