@@ -6,6 +6,7 @@ It writes nothing into the database, takes no mail in and sends no letter.
 import glob
 import itertools
 import os
+import re
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
@@ -30,6 +31,12 @@ LONGEST_SILENCE = timedelta(minutes=15)
 # A letter that has waited so long is stuck.
 LONGEST_WAIT = timedelta(hours=1)
 MOST_BOUNCES = 3
+# What the project of PostgreSQL itself still cares for, and the tests run on.
+OLDEST_POSTGRES = 13
+# Clocks of several machines that share a database.
+CLOCKS_APART = timedelta(seconds=5)
+# In the URL of a database.
+_PASSWORD = re.compile("://[^/@]*:[^@]+@")
 
 
 class Check(NamedTuple):
@@ -61,6 +68,8 @@ def examine(path: Path, now: datetime) -> Iterator[Check]:
         engine = _opened(config)
         yield Check("database", True, engine.url.render_as_string(hide_password=True))
         yield _writable(engine)
+        if engine.dialect.name == "postgresql":
+            yield _server(engine)
         with store.reading(engine) as session:
             yield _clock(session, now)
             yield from _work(session, config, now)
@@ -70,7 +79,7 @@ def examine(path: Path, now: datetime) -> Iterator[Check]:
         why, _, remedy = str(error).rpartition("; ")
         yield _fault("database", why or str(error), remedy if why else store.remedy(remedy))
     except DBAPIError as error:
-        remedy = "put its file back from a backup"
+        remedy = "move its file away, then `pbem restore FILE`"
         yield _fault("database", f"it can't be read: {error.orig}", remedy)
     finally:
         if engine is not None:
@@ -98,6 +107,7 @@ def _secrets(path: Path, config: Config) -> Iterator[Check]:
     """Look whether a password lies where others can read it."""
     tables: list[Mapping[str, Any]] = [*config.sources, config.sender]
     files = [path] if any("password" in table for table in tables) else []
+    files = [path] if _PASSWORD.search(config.database) else files
     files += [
         config.folder / Path(str(table["password_file"])).expanduser()
         for table in tables
@@ -258,9 +268,28 @@ def _writable(engine: Engine) -> Check:
         with engine.connect() as connection:
             said = connection.execute(text("PRAGMA quick_check")).scalar()
         if said != "ok":
-            remedy = "put its file back from a backup"
+            remedy = "move its file away, then `pbem restore FILE`"
             return _fault("database", f"it is damaged: {said}", remedy)
     return Check("database", True, "it can be written")
+
+
+def _server(engine: Engine) -> Check:
+    """Look at a PostgreSQL server: its version, what it can store, its clock."""
+    with engine.connect() as connection:
+        number = int(connection.scalar(text("SHOW server_version_num")) or 0)
+        encoding = connection.scalar(text("SHOW server_encoding"))
+        ahead = connection.scalar(text("SELECT clock_timestamp()")) - datetime.now(UTC)
+    version = f"PostgreSQL {number // 10_000}.{number % 10_000}"
+    why = remedy = ""
+    if number < OLDEST_POSTGRES * 10_000:
+        why, remedy = f"{version} is too old", f"upgrade it to {OLDEST_POSTGRES} or newer"
+    elif encoding != "UTF8":
+        why, remedy = f"its encoding is {encoding}", "createdb -E UTF8, then `pbem migrate-store`"
+    elif abs(ahead) > CLOCKS_APART:
+        why, remedy = f"its clock and ours are {ahead} apart", "let NTP keep both"
+    if why:
+        return _fault("database server", why, remedy)
+    return Check("database server", True, f"{version}, its clock agrees with ours")
 
 
 def _clock(session: Session, now: datetime) -> Check:

@@ -66,6 +66,7 @@ _WHERE = {
     "lmtp": ("serve-lmtp",),
     "matches": ("new", "run", "resume", "show"),
     "master": ("gm", "orders", "status", "letters", "letter", "doctor"),
+    "storage": ("backup", "restore", "migrate-store"),
     "archive": ("archive", "export", "import", "verify"),
     "tools": ("init", "demo", "judge", "read", "board", "rules"),
 }

@@ -42,7 +42,7 @@ def init(
             for part in ("cur", "new", "tmp"):
                 (settings.folder / table["path"] / part).mkdir(parents=True, exist_ok=True)
     created = store.create(settings.database_url)
-    cli.say(f"database {settings.database}: {'created' if created else 'ready'}")
+    cli.say(f"database {store.shown(settings.database)}: {'created' if created else 'ready'}")
 
 
 @app.command()

@@ -152,9 +152,10 @@ def _check_encoding(engine: Engine) -> None:
         )
 
 
-def shown(engine: Engine) -> str:
+def shown(place: Engine | str) -> str:
     """Return a database's URL as people may see it: without its password."""
-    return engine.url.render_as_string(hide_password=True)
+    url = make_url(place) if isinstance(place, str) else place.url
+    return url.render_as_string(hide_password=True)
 
 
 def file_of(engine: Engine) -> Path | None:
