@@ -24,7 +24,7 @@ from pbem import identity, intake, post, systemd
 from pbem.config import Config
 from pbem.faults import Away, Wrong
 
-log = logging.getLogger("pbem")
+log = logging.getLogger("pbem.lmtp")
 
 # So many messages, and bytes, are committed at a time.
 _BATCH = 50
@@ -39,6 +39,7 @@ _LARGE_AT_ONCE = 4
 # Seconds that messages in hand have, once the server is told to stop.
 _LAST_MOMENTS = 30
 
+_AWAY = {"event": "not taken in"}
 _SAFE = "250 2.0.0 safe"
 _NOT_NOW = "451 4.3.0 not stored, try again later"
 _DOT = b".\r\n"
@@ -116,7 +117,8 @@ async def _serve(
         bound = Place(*server.sockets[0].getsockname()[:2])
         if not bound.host.startswith(("127.", "::1")):
             log.warning("whoever reaches %s can hand mail in; LMTP asks for no password", bound)
-    log.info("takes mail for %s over LMTP at %s", ", ".join((config.mail.address, *also)), bound)
+    addresses = ", ".join((config.mail.address, *also))
+    log.info("takes mail for %s over LMTP at %s", addresses, bound, extra={"event": "started"})
     systemd.notify("READY=1")
     await stop.wait()
     systemd.notify("STOPPING=1")
@@ -125,7 +127,7 @@ async def _serve(
         place.socket.unlink(missing_ok=True)
     await office.close()
     worker.cancel()
-    log.info("LMTP server stopped")
+    log.info("LMTP server stopped", extra={"event": "stopped"})
 
 
 async def _listen(
@@ -246,15 +248,18 @@ class _Office:
         parcels = [parcel for message in messages for parcel in message]
         try:
             for taken in intake.take_in(self._engine, self.config, parcels, self.now()):
-                log.info("LMTP: %s%s", taken.status, taken.why and f": {_last_line(taken.why)}")
+                extra = {"event": "taken in", "status": taken.status}
+                why = taken.why and f": {_last_line(taken.why)}"
+                log.info("LMTP: %s%s", taken.status, why, extra=extra)
         except Away as error:
-            log.warning("LMTP: not taken in, to be tried again: %s", error)
+            log.warning("LMTP: not taken in, to be tried again: %s", error, extra=_AWAY)
             return [False] * len(messages)
         # An MTA bounces a mail on any reply but a temporary one, whatever went wrong here.
         except Exception as error:
             if len(messages) > 1:
                 return [self._stored([message])[0] for message in messages]
-            log.error("LMTP: not taken in, to be tried again: %s: %s", type(error).__name__, error)
+            fault = f"{type(error).__name__}: {error}"
+            log.error("LMTP: not taken in, to be tried again: %s", fault, extra=_AWAY)
             return [False]
         return [True] * len(messages)
 
