@@ -192,13 +192,12 @@ class _Box:
     idle_words: int = 0
     heeded_from: float = 0
 
-    def note(self, fetched: rounds.Fetched, every: float) -> None:
+    def note(self, fetched: rounds.Fetched, every: float, now: float) -> None:
         """Note what a fetch came to; after words that brought no mail, be deaf for a while.
 
         So neither a server that talks without end nor one that hangs up at once is asked without
         a pause, and what is looked at anyway now and then is not missed.
         """
-        now = time.monotonic()
         self.away = fetched.away
         if self.has_spoken and not fetched.count:
             self.heeded_from = now + min(2.0**self.idle_words, every)
@@ -225,6 +224,7 @@ class _Daemon:
         self._clock = clock
         self._signals = signals
         self._begun = datetime.now(UTC)
+        self._round_of = self._now
         self._boxes: dict[int, _Box] = {}
         self._locks = ExitStack()
         self._patience: defaultdict[int | str, _Patience] = defaultdict(_Patience)
@@ -240,7 +240,7 @@ class _Daemon:
         """Fetch, run what is due, send; what fails in one of them doesn't keep back the others."""
         self._signals.round_began = time.monotonic()
         self._is_hurried = False
-        now = self._now
+        self._round_of = now = self._now
         try:
             with self._signals.may_end_anywhere():
                 with self._faults_told("mailboxes"):
@@ -297,7 +297,7 @@ class _Daemon:
         if not self._patience[box.number].is_over:
             return
         fetched = rounds.fetch_from(self._engine, self._config, box.number, now, box.source)
-        box.note(fetched, self._every)
+        box.note(fetched, self._every, time.monotonic())
         self._is_hurried = self._is_hurried or fetched.busy
         if fetched.count:
             counts = ", ".join(f"{count} {status}" for status, count in fetched.became.items())
@@ -365,8 +365,11 @@ class _Daemon:
         return max(_SHORTEST_PAUSE, min(pauses))
 
     def _until_next(self) -> float:
-        """Return in how many seconds the next deadline is, or the next letter due."""
-        now = self._now
+        """Return in how many seconds the next deadline is, or the next letter due.
+
+        What has come due since the round began is yet to be done.
+        """
+        now = self._round_of
         with store.reading(self._engine) as session:
             moments = session.scalars(
                 select(Match.deadline)
@@ -376,7 +379,7 @@ class _Daemon:
                     select(func.min(Letter.due)).where(Letter.status == "queued", Letter.due > now),
                 )
             )
-            pauses = [(moment - now).total_seconds() for moment in moments if moment]
+            pauses = [(one - self._now).total_seconds() for one in moments if one]
             if self._patience["sender"].is_over:
                 waiting = select(Letter.id).where(Letter.status == "queued", Letter.due <= now)
                 # More than a minute allows.
