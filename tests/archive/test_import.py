@@ -75,6 +75,9 @@ def test_a_running_match_is_held_until_its_players_are_named_and_goes_on_with_th
         assert [seat.addresses for seat in row.seats] == [[], [], []]
         assert [seat.person for seat in row.seats] == ["Ann", "Bob", "Zoë"]
         assert "ADDRESS" in row.why
+        fresh = {row.key, *(seat.key for seat in row.seats)}
+    with opened(engine, "match1") as (_, row):
+        assert len({row.key, *(seat.key for seat in row.seats)} | fresh) == 8
     late = NOW + timedelta(days=60)
     for seat in ("Ann", "Bob"):
         said(engine, f"ADDRESS {seat} {seat.lower()}@new.example.org", late, "copy1")

@@ -19,7 +19,7 @@ from pbem.game import Json
 from tests.archive.lives import EVERY_WAY, begin, live, record_of, recorded, run_now, send_orders
 from tests.cli.conftest import Answer, pbem
 from tests.conftest import NOW
-from tests.flow.rig import HOUR, refused
+from tests.flow.rig import HOUR, refused, said
 
 __all__ = ["pbem"]
 
@@ -253,6 +253,18 @@ def test_a_match_that_its_game_master_mended_verifies(
     assert verifying.first_difference(archive.published(record)) is None
     record["turns"].pop()
     assert found_in(record).turn == record["turn"]
+
+
+def test_a_match_whose_last_turns_were_just_taken_back_lacks_none(
+    engine: Engine, house: Config
+) -> None:
+    at = live(engine, house, "empires", phases=3, end=False)
+    said(engine, "UNDO 2", at, "match1")
+    record = recorded(engine)
+    assert [turn["number"] for turn in record["turns"]] == [0, 1]
+    assert verifying.first_difference(record) is None
+    del record["turns"][1]
+    assert found_in(record).turn == 1
 
 
 def test_an_option_that_tells_who_saw_an_event_can_change_no_more_once_a_turn_went_by_it(
