@@ -12,7 +12,7 @@ from pbem.archive.record import published, recorded
 from pbem.archive.site import Source
 from pbem.faults import Wrong
 from pbem.game import Json
-from pbem.store import Entry, Match, Tenure, Turn
+from pbem.store import Entry, Match, Turn
 
 # What a record tells of the match's row.
 _TOLD = (
@@ -57,11 +57,8 @@ def _source(engine: Engine, session: Session, match: Match) -> Source:
 
 
 def _counted(session: Session, match: Match) -> Iterator[Any]:
-    """Yield what grows when turns are run or taken back, the history goes on, people change."""
+    """Yield what grows when turns are run or taken back, and with all else that happens: that is
+    an entry in the history."""
     turns = select(func.max(Turn.id), func.count(Turn.id), func.count(Turn.live))
     yield from session.execute(turns.where(Turn.match_id == match.id)).one()
     yield session.scalar(select(func.max(Entry.id)).where(Entry.match_id == match.id))
-    seats = {seat.id: seat.name for seat in match.seats}
-    yield list(seats.values())
-    tenures = select(Tenure.id, Tenure.person, Tenure.ended).where(Tenure.seat_id.in_(seats))
-    yield [list(one) for one in session.execute(tenures.order_by(Tenure.id))]

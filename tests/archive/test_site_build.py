@@ -72,6 +72,27 @@ def test_with_a_turn_more_only_pages_are_written_that_it_changes(
     assert files(fresh) == after
 
 
+def test_what_is_written_before_a_turn_or_looked_at_is_on_its_page(
+    build: Callable[..., site.Built], tmp_path: Path
+) -> None:
+    one = played.record("hexem", 1, 3)
+    build(one)
+    before = files(tmp_path / "site")
+    late = {"by": "Bob", "to": "all", "text": "late words", "turn": 1, "seen_by": None}
+    look = {"seat": "Bob", "turn": 2}
+    first = one["history"][0]
+    one["history"] += [
+        {**first, "who": "Bob", "what": "press", "facts": late},
+        {**first, "what": "looked", "facts": look},
+    ]
+    build(one)
+    after = files(tmp_path / "site")
+    changed = {name for name in after if "/turn-" in name and before[name] != after[name]}
+    assert changed == {"hexem2/turn-2.html", "hexem2/turn-3.html"}
+    assert b"late words" in after["hexem2/turn-2.html"]
+    assert b"read the sealed orders of Bob" in after["hexem2/turn-3.html"]
+
+
 def test_at_the_end_all_pages_show_what_was_secret_before(
     build: Callable[..., site.Built], tmp_path: Path
 ) -> None:
