@@ -58,6 +58,9 @@
     found.textContent = "";
     if (!words.length || !entries) return;
     const all = entries.filter((one) => words.every((word) => one.folded.includes(word)));
+    // A line of orders or a letter is nearer to what is looked for than a whole report.
+    const isLine = (one) => Number(one.address.includes("#"));
+    all.sort((one, other) => isLine(other) - isLine(one));
     for (const one of all.slice(0, MOST)) {
       const item = document.createElement("li");
       const link = document.createElement("a");

@@ -379,6 +379,30 @@ def test_the_reports_of_all_seats_have_a_page_of_their_own_where_they_are_long(
     assert "The report to" in (tmp_path / "hexem2" / "turn-3-reports.html").read_text("utf-8")
 
 
+def test_the_course_of_a_match_has_a_page_of_its_own_where_it_is_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pbem.archive import match_page
+
+    monkeypatch.setattr(match_page, "LARGEST", 20_000)
+    site.build(site.Place(tmp_path, "x"), [played.source(published(played.record("hexem", 1)))])
+    assert 'href="course.html"' in (tmp_path / "hexem2" / "index.html").read_text("utf-8")
+    assert "Fronts" in (tmp_path / "hexem2" / "course.html").read_text("utf-8")
+
+
+def test_a_long_history_goes_on_on_pages_of_its_own(tmp_path: Path) -> None:
+    record = played.record("hexem", 1)
+    one = {**record["history"][0], "what": "said"}
+    record["history"] += [{**one, "facts": {"text": f"word {at}"}} for at in range(900)]
+    site.build(site.Place(tmp_path, "x"), [played.source(published(record))])
+    pages = [tmp_path / "hexem2" / name for name in ("index.html", "history-2.html")]
+    assert "word 0<" in pages[0].read_text("utf-8") and "word 899" not in pages[0].read_text(
+        "utf-8"
+    )
+    assert 'href="history-3.html"' in pages[1].read_text("utf-8")
+    assert "word 899" in (tmp_path / "hexem2" / "history-3.html").read_text("utf-8")
+
+
 def test_a_match_that_is_open_or_was_called_off_has_its_page(tmp_path: Path) -> None:
     record = played.record("hexem", 1, 1)
     empty = {"turns": [], "turn": 0, "phase": "open", "players": [], "history": [], "seats": []}
