@@ -58,6 +58,7 @@ def daemon(
     program: Sequence[str] = ("-m", "pbem"),
     before: Sequence[str] = (),
     environment: Mapping[str, str] | None = None,
+    patience: float = PATIENCE,
 ) -> Iterator[Daemon]:
     """Run `pbem daemon` in a folder, which looks by itself only once in a day.
 
@@ -71,7 +72,7 @@ def daemon(
         text=True,
     )
     # A daemon that says nothing must not hold up the tests for ever.
-    killer = threading.Timer(PATIENCE, process.kill)
+    killer = threading.Timer(patience, process.kill)
     killer.start()
     try:
         running = Daemon(process)

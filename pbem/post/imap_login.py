@@ -91,8 +91,10 @@ def _log_in(client: Any, server: Server, secret: str, name: str) -> None:
     except LoginError as error:
         if isinstance(error.__context__, IMAP4.abort):
             raise error.__context__ from None
+        refused = error.__context__.args[0] if error.__context__ else str(error)
         # Some servers repeat the command they refuse.
-        told = plain(str(error).replace(secret, "…") if secret else str(error))
+        told = plain(refused if isinstance(refused, bytes) else str(refused))
+        told = told.replace(secret, "…") if secret else told
         remedy = "mend user and password"
         if is_token:
             told += "".join(f", {fact}" for fact in _refusal(mechanism.challenge))

@@ -2,10 +2,12 @@
 
 import os
 import shlex
+import signal
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
-from pbem.post import Unreachable
+from pbem.post import Unreachable, plain
 from pbem.post.settings import Secret
 
 _PATIENCE = 60
@@ -44,21 +46,29 @@ def reveal(secret: Secret, whose: str) -> str:
 def _printed(secret: Secret, whose: str) -> str:
     words = shlex.split(secret.said)
     try:
-        done = subprocess.run(
+        process = subprocess.Popen(
             words,
             stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_PATIENCE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             cwd=secret.folder,
-            check=False,
+            start_new_session=True,
         )
-    except subprocess.TimeoutExpired:
-        raise Unreachable(f"{whose}: {secret.kind} took longer than {_PATIENCE} s") from None
     except OSError as error:
         raise Unreachable(
             f"{whose}: {secret.kind} can't be run: {words[0]}: {error.strerror}", lasting=True
         ) from None
-    if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["no reason given"]
-        raise Unreachable(f"{whose}: {secret.kind} failed ({done.returncode}): {said[0]}")
-    return done.stdout.decode(errors="replace")
+    with process:
+        try:
+            printed, said = process.communicate(timeout=_PATIENCE)
+        except BaseException as error:
+            # What the command has begun would hold its output open, and us with it.
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            if not isinstance(error, subprocess.TimeoutExpired):
+                raise
+            raise Unreachable(f"{whose}: {secret.kind} took longer than {_PATIENCE} s") from None
+    if process.returncode:
+        why = said.decode(errors="replace").strip().splitlines()[-1:] or ["no reason given"]
+        raise Unreachable(f"{whose}: {secret.kind} failed ({process.returncode}): {plain(why[0])}")
+    return printed.decode(errors="replace")

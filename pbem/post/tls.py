@@ -6,6 +6,15 @@ import ssl
 from pbem.post import Unreachable, plain
 
 _REMEDY = "is it up, and are host and port right?"
+# What helps against a certificate, by OpenSSL's number for what is wrong with it.
+_EXPIRED, _NOT_YET, _OTHER_NAME, _OTHER_ADDRESS = 10, 9, 62, 64
+_CERTIFICATE_REMEDIES = {
+    _EXPIRED: "have it renewed on the server",
+    _NOT_YET: "set the clock of this machine, or of the one that made it",
+    _OTHER_NAME: "write host as the certificate has it",
+    _OTHER_ADDRESS: "write host as the certificate has it",
+}
+_UNKNOWN_REMEDY = "have its maker's certificate trusted by the system, or by SSL_CERT_FILE"
 
 
 def verified() -> ssl.SSLContext:
@@ -19,8 +28,10 @@ def verified() -> ssl.SSLContext:
 def unreachable(name: str, error: Exception) -> Unreachable:
     """Say why a connection failed, and whether somebody has to mend something first."""
     if isinstance(error, ssl.SSLCertVerificationError):
-        why = error.verify_message or plain(str(error))
-        return Unreachable(f"{name}: its certificate can't be trusted: {why}", lasting=True)
+        why = (error.verify_message or plain(str(error))).rstrip(".")
+        remedy = _CERTIFICATE_REMEDIES.get(error.verify_code, _UNKNOWN_REMEDY)
+        told = f"{name}: its certificate can't be trusted: {why}; {remedy}"
+        return Unreachable(told, lasting=True)
     if isinstance(error, ssl.SSLError):
         why = plain(error.reason or str(error))
         return Unreachable(f"{name}: no TLS connection: {why}; is port and tls right?")

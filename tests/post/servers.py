@@ -60,16 +60,25 @@ class Talk:
             heard.append(line)
         return heard
 
+    def secure(self, context: ssl.SSLContext) -> None:
+        """Go over to TLS; raise `SSLError` where the client refuses it."""
+        self._lines.close()
+        self._connection = context.wrap_socket(self._connection, server_side=True)
+        self._lines = self._connection.makefile("rb")
+
     def close(self) -> None:
         self._lines.close()
         self._connection.close()
 
 
 @contextmanager
-def scripted(*scripts: Callable[[Talk], None]) -> Iterator[int]:
+def scripted(
+    *scripts: Callable[[Talk], None], context: ssl.SSLContext | None = None, able: bytes = b""
+) -> Iterator[int]:
     """Serve one connection for each script, one after the other, and yield the port.
 
-    What a script finds wrong fails the test, as does a connection that never came.
+    With a `context` in TLS from the first byte. What a script finds wrong fails the test, as does a
+    connection that never came.
     """
     ended: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
 
@@ -78,7 +87,10 @@ def scripted(*scripts: Callable[[Talk], None]) -> Iterator[int]:
             for script in scripts:
                 connection, _ = listener.accept()
                 connection.settimeout(PATIENCE)
+                if context:
+                    connection = context.wrap_socket(connection, server_side=True)
                 talk = Talk(connection)
+                talk.able = able or talk.able
                 try:
                     script(talk)
                 finally:
@@ -192,7 +204,8 @@ def smtp_server(*, implicit: ssl.SSLContext | None = None, **settings: Any) -> I
 class Dovecot(NamedTuple):
     """A running Dovecot: anybody logs in with the password `secret` and has a mailbox of his own.
 
-    The user `plain` finds a server without MOVE and UIDPLUS, `uidplus` one without MOVE.
+    The user `plain` finds a server without MOVE and UIDPLUS, `uidplus` one without MOVE, `mute` one
+    without IDLE; `guest` may only read; the password of `umlaut` is `pässwörd`.
     """
 
     port: int
@@ -230,6 +243,10 @@ service imap-login {{
   inet_listener imaps {{
     port = {tls_port}
   }}
+}}
+passdb {{
+  driver = passwd-file
+  args = {folder}/passwords
 }}
 passdb {{
   driver = static
@@ -271,10 +288,18 @@ def dovecot_server(program: str, authority: trustme.CA) -> Iterator[Dovecot]:
     certificate = authority.issue_cert("127.0.0.1")
     (folder / "server.pem").write_bytes(certificate.cert_chain_pems[0].bytes())
     (folder / "server.key").write_bytes(certificate.private_key_pem.bytes())
+    (folder / "passwords").write_text("umlaut:{PLAIN}pässwörd\n", "utf-8")
+    (folder / "acl").write_text("* owner lr\n")
+    special = {
+        "plain": "userdb_imap_capability=IMAP4rev1",
+        "uidplus": "userdb_imap_capability=UIDPLUS",
+        "mute": "userdb_imap_capability=IMAP4rev1 MOVE",
+        "guest": f"userdb_mail_plugins=acl userdb_acl=vfile:{folder}/acl",
+    }
     (folder / "users").write_text(
         "".join(
-            f"{name}::{uid}:{gid}::{folder}/home/{name}::userdb_imap_capability={capability}\n"
-            for name, capability in (("plain", "IMAP4rev1"), ("uidplus", "UIDPLUS"))
+            f"{name}::{uid}:{gid}::{folder}/home/{name}::{fields}\n"
+            for name, fields in special.items()
         )
     )
     process, port, tls_port = _started(program, folder, own, uid, gid)

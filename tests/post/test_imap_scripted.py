@@ -3,12 +3,10 @@
 import logging
 from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
-from pbem.post import Unreachable, open_source
-from pbem.post.settings import ImapSettings, Secret, Server
+from pbem.post import Unreachable
 from tests.post.imap_talk import (
     answer,
     bye,
@@ -418,74 +416,6 @@ def test_fact_106_a_folder_that_may_only_be_read_is_said_as_lasting() -> None:
     ):
         list(source.fetch())
     assert lost.value.lasting
-
-
-def test_starttls_is_required_and_no_password_goes_out_without_it() -> None:
-    heard: list[bytes] = []
-
-    def script(talk: Talk) -> None:
-        talk.say(b"* OK ready")
-        while line := talk.hear():
-            heard.append(line)
-            talk.say(b"* CAPABILITY IMAP4rev1", line.split(b" ")[0] + b" OK done")
-
-    with (
-        scripted(script) as port,
-        mailbox(port, tls="starttls") as source,
-        pytest.raises(Unreachable, match="STARTTLS") as lost,
-    ):
-        list(source.fetch())
-    assert lost.value.lasting
-    assert not any(b"secret" in line for line in heard)
-
-
-@pytest.mark.parametrize(
-    ("said", "lasting"),
-    [(b"NO [AUTHENTICATIONFAILED] no", True), (b"NO [UNAVAILABLE] later", False)],
-)
-def test_fact_110_a_refused_log_in_says_whether_to_mend_it_and_that_oauth_may_be_wanted(
-    said: bytes, lasting: bool
-) -> None:
-    def script(talk: Talk) -> None:
-        talk.say(b"* OK ready")
-        while line := talk.hear():
-            tag, command = line.split(b" ", 1)
-            refused = command.startswith(b"LOGIN")
-            talk.say(
-                b"* CAPABILITY IMAP4rev1 AUTH=XOAUTH2", tag + b" " + (said if refused else b"OK x")
-            )
-
-    with (
-        scripted(script) as port,
-        mailbox(port) as source,
-        pytest.raises(Unreachable, match="if it wants OAuth, give a token_command") as refused,
-    ):
-        list(source.fetch())
-    assert refused.value.lasting is lasting
-
-
-def test_a_token_command_logs_in_by_xoauth2(tmp_path: Path) -> None:
-    heard: list[bytes] = []
-
-    def script(talk: Talk) -> None:
-        talk.say(b"* OK ready")
-        command = b""
-        while not command.startswith(b"SELECT"):
-            tag, command = talk.hear().split(b" ", 1)
-            if command.startswith(b"AUTHENTICATE XOAUTH2"):
-                talk.say(b"+ ")
-                heard.append(talk.hear())
-            talk.say(b"* CAPABILITY IMAP4rev1 AUTH=XOAUTH2", tag + b" OK done")
-        search(talk)
-        bye(talk)
-
-    secret = Secret("token_command", "echo the-token", tmp_path)
-    with scripted(script) as port:
-        source = open_source(ImapSettings(Server("127.0.0.1", port, "none", "ann", secret)))
-        assert list(source.fetch()) == []
-        source.close()
-    # user=ann^Aauth=Bearer the-token^A^A
-    assert heard == [b"dXNlcj1hbm4BYXV0aD1CZWFyZXIgdGhlLXRva2VuAQE="]
 
 
 def test_fact_107_where_folders_live_below_the_inbox_the_one_for_processed_mail_does_too() -> None:
