@@ -3,7 +3,7 @@
 To draw a picture as a whole takes long, and in the pictures of a thousand matches the same things
 occur over and over. So an SVG is read as pieces, each with its place in whole pixels; a piece that
 is met for the first time is drawn as a picture of its own, and a sheet of palette colours takes
-them all. This can be done where a picture holds plain shapes and lines of text only (`_READ`).
+them all. This can be done where a picture holds plain shapes and lines of text only (`_SHAPES`).
 What is written in a group that is moved (`<g transform="translate(…)">`) is the same piece wherever
 the group stands.
 """
@@ -12,14 +12,14 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 from pbem.reports import fonts, png
 from pbem.reports.png import Colour
+from pbem.reports.sheet import Piece, Sheet, piece_of
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
@@ -31,41 +31,12 @@ _PLAIN_PATH = re.compile(r"[MLQCZ\d., -]+")
 # nobody sees it, and a palette has but 256 entries.
 _STEPS = 6
 _NEAR = 20
-_MOST_COLOURS = 256
-_CLEAR: Colour = (0, 0, 0, 0)
 
 Draw = Callable[[str], bytes]
 
 
 class Unfit(ValueError):
     """A picture that can't be laid out of pieces."""
-
-
-@dataclass(frozen=True, eq=False)
-class Piece:
-    """What a piece looks like: its colours, and by them its pixels in runs, as seen from its place.
-
-    A run is how far right and down it begins, and the colours of its pixels; none of them is clear.
-    """
-
-    colours: tuple[Colour, ...]
-    runs: tuple[tuple[int, int, bytes], ...]
-
-    @cached_property
-    def box(self) -> tuple[int, int, int, int]:
-        """The first column and row that hold anything, and those behind the last."""
-        lefts, tops, pixels = zip(*self.runs, strict=True) if self.runs else ((0,), (0,), (b"",))
-        rights = (left + len(row) for left, row in zip(lefts, pixels, strict=True))
-        return min(lefts), min(tops), max(rights), max(tops) + 1
-
-    @cached_property
-    def soft(self) -> list[list[int]]:
-        """For each run, where its pixels let through what lies beneath."""
-        opaque = [colour[3] == 255 for colour in self.colours]
-        return [
-            [at for at, pixel in enumerate(pixels) if not opaque[pixel]]
-            for _, _, pixels in self.runs
-        ]
 
 
 class Frame(NamedTuple):
@@ -90,12 +61,12 @@ def laid(svg: str, zoom: float, draw: Draw) -> bytes:
     try:
         root = ElementTree.fromstring(svg)
         width, height = (round(float(root.attrib[name]) * zoom) for name in ("width", "height"))
-        sheet = _Sheet(width, height)
+        sheet = Sheet(width, height)
         for piece, x, y in _read(root, _frame(root, width, height, draw)):
             sheet.lay(piece, x, y)
     except (KeyError, ValueError, ElementTree.ParseError) as error:
         raise Unfit(str(error)) from error
-    return png.written(width, height, list(sheet.palette), bytes(sheet.scanlines))
+    return png.written(width, height, list(sheet.palette), sheet.scanlines)
 
 
 def _frame(root: Element, width: int, height: int, draw: Draw) -> Frame:
@@ -239,17 +210,18 @@ def _corners(
 @lru_cache(maxsize=64)
 def _stretched(piece: Piece, middle: int, wider: int, higher: int) -> Piece:
     """Repeat a piece's middle column and middle row."""
-    runs = []
-    for x, y, pixels in piece.runs:
+    rows: dict[int, list[tuple[int, bytes]]] = {}
+    for x, y, first, last in piece.runs:
+        pixels = piece.pixels[first:last]
         if x > middle:
             x += wider
         elif x + len(pixels) > middle:
             at = middle - x
             pixels = pixels[:at] + pixels[at : at + 1] * wider + pixels[at:]
-        if y == middle:
-            runs += [(x, at, pixels) for at in range(y, y + higher)]
-        runs.append((x, y + higher if y >= middle else y, pixels))
-    return Piece(piece.colours, tuple(runs))
+        for row in range(y, y + higher + 1) if y == middle else (y + higher * (y > middle),):
+            rows.setdefault(row, []).append((x, pixels))
+    runs = [(x, y, pixels) for y, row in sorted(rows.items()) for x, pixels in row]
+    return piece_of(piece.colours, runs)
 
 
 def _drawn(
@@ -270,7 +242,7 @@ def _drawn(
     for y, row in enumerate(pixels, top):
         line = bytes(numbers.get(one, 255) for one in row)
         runs += [(left + run.start(), y, run[0]) for run in re.finditer(rb"[^\xff]+", line)]
-    return Piece(tuple(colours), tuple(runs))
+    return piece_of(colours, runs)
 
 
 def _fewer(colours: Counter[Colour]) -> dict[Colour, Colour]:
@@ -287,109 +259,3 @@ def _fewer(colours: Counter[Colour]) -> dict[Colour, Colour]:
 
 def _is_near(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
     return all(abs(a - b) <= _NEAR for a, b in zip(one, other, strict=True))
-
-
-@lru_cache(maxsize=4096)
-def _over(upper: Colour, lower: Colour) -> Colour:
-    """Return what is seen where one colour lies over another (Porter and Duff's `over`).
-
-    The colours of edges are rounded, so that there are fewer of them.
-    """
-    if upper[3] == 255:
-        return upper
-    through = lower[3] * (255 - upper[3]) / 255
-    opaque = upper[3] + through
-    red, green, blue = (
-        min(255, round((a * upper[3] + b * through) / opaque / _NEAR) * _NEAR)
-        for a, b in zip(upper[:3], lower[:3], strict=True)
-    )
-    return red, green, blue, round(opaque)
-
-
-@lru_cache(maxsize=1024)
-def _nearest(colour: Colour, among: tuple[Colour, ...]) -> Colour:
-    return min(among, key=lambda one: sum((a - b) ** 2 for a, b in zip(colour, one, strict=True)))
-
-
-class _Sheet:
-    """A picture in the making: its palette, and its scanlines, each with a zero byte before it."""
-
-    def __init__(self, width: int, height: int) -> None:
-        self.width, self.height = width, height
-        self.scanlines = bytearray((width + 1) * height)
-        self.palette: dict[Colour, int] = {_CLEAR: 0}
-        self._tables: dict[tuple[Piece, int], bytes] = {}
-        self._rows: dict[tuple[Piece, int], list[tuple[int, bytes, bytes]]] = {}
-
-    def lay(self, piece: Piece, x: int, y: int) -> None:
-        """Lay a piece over what lies there already; what lies beyond the sheet is cut off."""
-        if not self._holds(piece, x, y):
-            piece = self._cut(piece, x, y)
-        if not piece.runs:
-            return
-        lines = self.scanlines
-        place = y * (self.width + 1) + 1 + x
-        right, down, _ = piece.runs[0]
-        beneath = lines[place + down * (self.width + 1) + right]
-        for number, (offset, row, plain) in enumerate(self._over_one(piece, beneath)):
-            start = place + offset
-            # Nearly all runs lie over that single colour.
-            if not lines.startswith(plain, start):
-                row = self._over_many(piece, number, start)
-            lines[start : start + len(row)] = row
-
-    def _over_one(self, piece: Piece, beneath: int) -> list[tuple[int, bytes, bytes]]:
-        """Return each run as it is over a single colour.
-
-        It comes with how far behind the piece's place it begins, and as many pixels of that colour.
-        """
-        rows = self._rows.get((piece, beneath))
-        if rows is None:
-            table = self._table(piece, beneath)
-            plain = bytes([beneath]) * self.width
-            rows = self._rows[piece, beneath] = [
-                (down * (self.width + 1) + right, pixels.translate(table), plain[: len(pixels)])
-                for right, down, pixels in piece.runs
-            ]
-        return rows
-
-    def _over_many(self, piece: Piece, number: int, start: int) -> bytes:
-        """Return a run as it is over what lies on the sheet from some byte on."""
-        beneath = self.scanlines[start]
-        _, row, plain = self._over_one(piece, beneath)[number]
-        if self.scanlines.startswith(plain, start):
-            return row
-        mixed, pixels = bytearray(row), piece.runs[number][2]
-        for at in piece.soft[number]:
-            mixed[at] = self._table(piece, self.scanlines[start + at])[pixels[at]]
-        return bytes(mixed)
-
-    def _table(self, piece: Piece, beneath: int) -> bytes:
-        """Return which entry of the palette each of a piece's colours is over another entry."""
-        table = self._tables.get((piece, beneath))
-        if table is None:
-            lower = list(self.palette)[beneath]
-            numbers = [self._entry(_over(upper, lower)) for upper in piece.colours]
-            table = self._tables[piece, beneath] = bytes(numbers).ljust(256, b"\0")
-        return table
-
-    def _entry(self, colour: Colour) -> int:
-        """Return a colour's place in the palette; where that is full, that of the nearest one."""
-        if colour not in self.palette and len(self.palette) == _MOST_COLOURS:
-            colour = _nearest(colour, tuple(self.palette))
-        return self.palette.setdefault(colour, len(self.palette))
-
-    def _holds(self, piece: Piece, x: int, y: int) -> bool:
-        left, top, right, bottom = piece.box
-        return (
-            x + left >= 0 and y + top >= 0 and x + right <= self.width and y + bottom <= self.height
-        )
-
-    def _cut(self, piece: Piece, x: int, y: int) -> Piece:
-        runs = []
-        for right, down, pixels in piece.runs:
-            if 0 <= y + down < self.height:
-                first, last = max(0, -x - right), max(0, self.width - x - right)
-                if pixels[first:last]:
-                    runs.append((right + first, down, pixels[first:last]))
-        return Piece(piece.colours, tuple(runs))

@@ -23,7 +23,7 @@ def rows(png: bytes) -> Iterator[bytes]:
         yield above
 
 
-def written(width: int, height: int, colours: Sequence[Colour], scanlines: bytes) -> bytes:
+def written(width: int, height: int, colours: Sequence[Colour], scanlines: bytearray) -> bytes:
     """Write a picture of up to 256 colours; each of its scanlines begins with a zero byte.
 
     That byte says that the row is not filtered, which is best for so few colours (RFC 2083, 9.6).
