@@ -14,6 +14,7 @@ from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
 from pbem import store
+from pbem.outbox.desk import Desk
 from pbem.store import Letter
 
 # Letters looked up at a time.
@@ -36,6 +37,7 @@ class Waiting(NamedTuple):
     number: int
     recipient: str
     whose: str
+    match: int | None
     is_due: bool
 
 
@@ -67,6 +69,7 @@ def waiting(engine: Engine, now: datetime) -> Iterator[list[Waiting]]:
                 one.id,
                 one.recipient,
                 _whose(one.seat_id, one.applicant_id, one.match_id),
+                one.match_id,
                 one.due <= now,
             )
             for one in found
@@ -82,7 +85,9 @@ def _whose(seat: int | None, applicant: int | None, match: int | None) -> str:
 
 
 @contextmanager
-def claimed(engine: Engine, one: Waiting, now: datetime) -> Iterator[tuple[Session, Letter] | None]:
+def claimed(
+    engine: Engine, desk: Desk, one: Waiting, now: datetime
+) -> Iterator[tuple[Session, Letter] | None]:
     """Claim a letter while it is sent; yield it with the session, which marks it where it writes.
 
     `None` where another process sends a letter to the same reader, or has sent this one.
@@ -97,8 +102,8 @@ def claimed(engine: Engine, one: Waiting, now: datetime) -> Iterator[tuple[Sessi
                 letter = session.scalar(query.with_for_update(skip_locked=True))
             yield (session, letter) if letter else None
     else:
-        with store.reading(engine) as session:
-            yield session, session.get_one(Letter, one.number)
+        session = desk.session(one.match)
+        yield session, session.get_one(Letter, one.number)
 
 
 def claims_rows(engine: Engine) -> bool:

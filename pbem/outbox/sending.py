@@ -13,7 +13,8 @@ from sqlalchemy.orm import Session
 from pbem import store, undelivered
 from pbem.config import Config
 from pbem.outbox.claiming import Allowance, Waiting, claimed, claims_rows, waiting
-from pbem.outbox.writing import SHOW_A_TURN, compose, return_path
+from pbem.outbox.desk import Desk
+from pbem.outbox.writing import SHOW_A_TURN, compose, return_path, turn_shown
 from pbem.post import Accepted, Refused, Sender, Unsure
 from pbem.store import Letter, Match, Seat
 
@@ -82,6 +83,7 @@ def _flush(engine: Engine, config: Config, sender: Sender, now: datetime, result
     allowance = Allowance(engine, config.mail.per_minute, now)
     # To whom somebody else is sending: he goes on with all that waits for that reader.
     theirs: set[str] = set()
+    desk = Desk(engine)
     try:
         for page in waiting(engine, now):
             for place, one in enumerate(page):
@@ -91,7 +93,7 @@ def _flush(engine: Engine, config: Config, sender: Sender, now: datetime, result
                     continue
                 if not allowance.take(len(page) - place):
                     return
-                verdict = _send_one(engine, config, sender, one, now)
+                verdict = _send_one(engine, config, sender, desk, one, now)
                 if verdict is None:
                     theirs.add(one.whose)
                 else:
@@ -99,6 +101,7 @@ def _flush(engine: Engine, config: Config, sender: Sender, now: datetime, result
                 if verdict is None or not verdict.left:
                     allowance.spare()
     finally:
+        desk.close()
         allowance.close()
 
 
@@ -144,19 +147,21 @@ def _digest(session: Session, letters: Sequence[Letter], now: datetime) -> None:
 
 
 def _send_one(
-    engine: Engine, config: Config, sender: Sender, one: Waiting, now: datetime
+    engine: Engine, config: Config, sender: Sender, desk: Desk, one: Waiting, now: datetime
 ) -> Verdict | None:
     """Send a letter and mark it; return what came of it, `None` where it is not for us to send."""
-    with claimed(engine, one, now) as claim:
+    with claimed(engine, desk, one, now) as claim:
         if claim is None:
             return None
         session, letter = claim
-        verdict = _tried(session, config, sender, letter, now)
+        verdict = _tried(desk.session(letter.match_id), config, sender, letter, now)
         if verdict is not None and claims_rows(engine):
             return _mark(session, letter, now, verdict)
     if verdict is not None:
+        session.expunge(letter)
         with store.writing(engine) as session:
-            verdict = _mark(session, session.get_one(Letter, one.number), now, verdict)
+            session.add(letter)
+            verdict = _mark(session, letter, now, verdict)
     return verdict
 
 
@@ -262,7 +267,7 @@ def _outlived(session: Session, letter: Letter, now: datetime) -> str:
         return "the turn was run, or undone"
     if letter.kind == "reminder" and _is_past(match, now):
         return "the deadline is past"
-    if letter.kind in SHOW_A_TURN and store.turn_of(session, match, letter.turn) is None:
+    if letter.kind in SHOW_A_TURN and turn_shown(session, match, letter.turn) is None:
         return "its turn was undone"
     return ""
 
