@@ -376,7 +376,9 @@ class _Connection(LMTP):
 
 
 def _return_path(envelope: Envelope) -> bytes:
-    """Return the field that who delivers a mail puts before it (RFC 5321, 4.4)."""
-    said = (envelope.mail_from or "").strip("<>")
-    address = "" if post.fault_of_address(said) else said
+    """Return the field that who delivers a mail puts before it (RFC 5321, 4.4).
+
+    Empty it says that the mail is a bounce, and so it is only where the sender is.
+    """
+    address = post.plain(envelope.mail_from or "").strip("<>")
     return f"Return-Path: <{address}>\r\n".encode(errors="replace")

@@ -20,11 +20,11 @@ def receive(
     ] = None,
 ) -> int:
     """Take in one raw message on standard input; exit 75 where it isn't safe in the database."""
-    from pbem import rounds
-
     desk: Desk = context.obj
     # An MTA bounces the mail on any code but 0 and 75, whatever went wrong.
     try:
+        from pbem import rounds
+
         now = desk.now
         when = now if received is None else cli.moment("--received", received)
         config = desk.config()

@@ -214,6 +214,26 @@ def test_a_bounce_keeps_its_empty_return_path(serve: Serve, engine: Engine, matc
     assert (row.status, row.why) == ("ignored", "it has an empty return path")
 
 
+def test_a_sender_of_any_script_is_kept_and_no_line_end_gets_into_the_return_path(
+    serve: Serve, engine: Engine, match: str
+) -> None:
+    def scenario(connect: Callable[[], Client]) -> list[bytes]:
+        client = greeted(connect)
+        said = []
+        for number, sender in enumerate(("<ján@bücher.example>", "<a\rb@example.org>", "<ann>")):
+            client.ask("RSET")
+            said += client.ask(f"MAIL FROM:{sender} SMTPUTF8", f"RCPT TO:<{GAME}>", "DATA")
+            if said[-1].startswith(b"354"):
+                client.raw(mail("BID x 3", number=number).replace(b"\n", b"\r\n") + b".\r\n")
+                said[-1] = client.reply()
+        return said
+
+    assert serve(scenario)[2::3] == [b"250 2.0.0 safe"] * 3
+    senders = ["ján@bücher.example", "a b@example.org", "ann"]
+    first_lines = [row.raw.partition(b"\r\n")[0].decode() for row in rows(engine)]
+    assert first_lines == [f"Return-Path: <{sender}>" for sender in senders]
+
+
 # A database that is away.
 
 
