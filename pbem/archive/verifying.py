@@ -110,6 +110,8 @@ def _of_numbers(record: Json) -> Difference | None:
 def _of_turns(record: Json, game: Game, options: Mapping[str, Any]) -> Difference | None:
     state: Any = None
     for number, turn in enumerate(record["turns"]):
+        if number and (found := _of_orders(record, game, state, turn)):
+            return found
         try:
             replayed = _played(record, game, options, state, number)
         # Seats, options and orders of a file may be such as no game was ever played with.
@@ -117,17 +119,37 @@ def _of_turns(record: Json, game: Game, options: Mapping[str, Any]) -> Differenc
             why = f"it can't be played: {type(error).__name__}: {error}"
             return Difference(number, "the whole turn", "nothing", "a turn", "order", why)
         refused = {seat: [line for line, _ in of] for seat, of in turn["problems"].items()}
-        found = {key: turn[key] for key in ("phase", "state", "events")} | {"refused": refused}
+        told = {key: turn[key] for key in ("phase", "state", "events")} | {"refused": refused}
         places = {
             key: place
-            for key in found
-            if (place := next(_differing(replayed.told[key], found[key], key), None))
+            for key in told
+            if (place := next(_differing(replayed.told[key], told[key], key), None))
         }
         if places:
             blamed = _blamed(record, game, options, number, replayed, tuple(places))
             return Difference(number, *next(iter(places.values())), *blamed)
         state = replayed.state
     return _of_end(record, game, state) if record["turns"] else None
+
+
+def _of_orders(record: Json, game: Game, state: Any, turn: Json) -> Difference | None:
+    """Find orders that stand on no sheet of their seat, in an export that has the sheets."""
+    default = games.optional(game, "default_orders")
+    for seat, text in turn["orders"].items() if record["sheets"] else ():
+        sent = [
+            sheet["text"]
+            for sheet in record["sheets"]
+            if sheet["seat"] == seat and sheet["turn"] < turn["number"]
+        ]
+        if text in sent or (seat and default and text == default(state, seat)):
+            continue
+        whose = seat or "the game master"
+        why = f"no sheet of {whose} has that: the order was changed, or the sheet"
+        newest = shown(sent[-1]) if sent else "nothing"
+        return Difference(
+            turn["number"], f"orders.{seat or 'gm'}", newest, shown(text), "order", why
+        )
+    return None
 
 
 def _played(
@@ -180,6 +202,16 @@ def _blamed(
     differ: Sequence[str],
 ) -> tuple[str, str]:
     """Say which was changed, where a turn is the first to differ, and what shows it."""
+    if "state" in differ and len(record["turns"]) > number + 1:
+        as_replayed = _leads_on(record, game, options, replayed.told["state"], number)
+        as_found = _leads_on(record, game, options, record["turns"][number]["state"], number)
+        if as_replayed and not as_found:
+            return "state", "the next turn follows from the state replayed: the state was changed"
+        if as_found and not as_replayed and number:
+            return "order", (
+                "the next turn follows from the state in the file: an order of this turn, "
+                "or a die, was changed"
+            )
     if number == 0:
         why = "the set-up, or the seats, options or seed it was made from, was changed"
         words = {"phase": "turn", "state": "state", "events": "event", "refused": "refused"}
@@ -188,16 +220,6 @@ def _blamed(
         return "turn", "the state before tells which phase was run: it was changed"
     if set(differ) == {"events"}:
         return "event", "the state is as replayed: what is told to have happened was changed"
-    if "state" in differ and len(record["turns"]) > number + 1:
-        as_replayed = _leads_on(record, game, options, replayed.told["state"], number)
-        as_found = _leads_on(record, game, options, record["turns"][number]["state"], number)
-        if as_replayed and not as_found:
-            return "state", "the next turn follows from the state replayed: the state was changed"
-        if as_found and not as_replayed:
-            return "order", (
-                "the next turn follows from the state in the file: an order of this turn, "
-                "or a die, was changed"
-            )
     if set(differ) == {"state"}:
         return "state", "what happened is as replayed: the state was changed"
     if set(differ) == {"refused"}:

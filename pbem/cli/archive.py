@@ -181,9 +181,10 @@ def verify(context: typer.Context, file: ExportFile, as_json: AsJson = False) ->
             }
         )
     elif difference is None:
+        count = "1 turn" if turns == 1 else f"{turns} turns"
         cli.say(
-            f"ok {file}: {record['match']}, {turns} turns come out as they stand in it; "
-            f"the seed's SHA-256 is {record['seed_sha256']}, as the first letter had it"
+            f"ok {file}: {record['match']}, {count} replayed, all as in the file; in the first "
+            f"letter the SHA-256 of the seed must be {record['seed_sha256']}"
         )
     else:
         cli.say(f"FAIL {file}: {difference}{programs and f' ({programs})'}")

@@ -375,14 +375,15 @@ for _record in SMALL.values():
     _record["sheets"] = [
         {
             "seat": seat,
-            "turn": 1,
-            "text": "NO ORDERS",
-            "received": NOW.isoformat(),
+            "turn": turn["number"] - 1,
+            "text": text,
+            "received": turn["ran"],
             "late": False,
             "standing": True,
             "withdrawn": False,
         }
-        for seat in ("", _record["seats"][0])
+        for turn in _record["turns"][1:]
+        for seat, text in turn["orders"].items()
     ]
 PLACES = {key: sorted(_places(record), key=repr) for key, record in SMALL.items()}
 

@@ -255,6 +255,22 @@ def test_a_match_that_its_game_master_mended_verifies(
     assert found_in(record).turn == record["turn"]
 
 
+@pytest.mark.parametrize("key", KEYS)
+def test_an_order_that_is_on_no_sheet_is_named_by_its_seat_though_it_comes_to_the_same(
+    key: str, engine: Engine, house: Config
+) -> None:
+    live(engine, house, key, phases=3)
+    pristine = recorded(engine)
+    for number, turn in enumerate(pristine["turns"]):
+        for seat in turn["orders"]:
+            record = json.loads(exported.written(pristine))
+            record["turns"][number]["orders"][seat] += "\nthis is chat"
+            found = found_in(record)
+            assert (found.turn, found.what) == (number, "order")
+            assert found.place == f"orders.{seat or 'gm'}"
+            assert (seat or "the game master") in found.why
+
+
 def test_a_match_whose_last_turns_were_just_taken_back_lacks_none(
     engine: Engine, house: Config
 ) -> None:
