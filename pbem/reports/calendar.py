@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 
@@ -12,17 +13,27 @@ def calendar(facts: Mapping[str, Any], summary: str) -> bytes:
     letter was written: it must grow when a deadline is moved or a turn undone, where a turn's
     number would not.
     """
+    host = facts["address"].rpartition("@")[2]
+    uid = f"UID:{facts['match']}-{_token(facts['seat'])}@{host}"
+    # Folded as all lines are (RFC 5545, 3.1).
+    folded = "\r\n ".join(uid[at : at + 74] for at in range(0, len(uid), 74))
+    event = _event(facts["written"], facts["deadline"]["utc"], facts["address"], summary)
+    return event.replace(b"UID:", folded.encode(), 1)
+
+
+@lru_cache(maxsize=1)
+def _event(written: str, deadline: str, address: str, summary: str) -> bytes:
+    """Write what is the same for all seats, with a UID that is left empty."""
     from icalendar import Calendar, Event, vCalAddress
 
-    written = datetime.fromisoformat(facts["written"])
+    now = datetime.fromisoformat(written)
     event = Event()
-    host = facts["address"].rpartition("@")[2]
-    event.add("uid", f"{facts['match']}-{_token(facts['seat'])}@{host}")
-    event.add("dtstamp", written)
-    event.add("dtstart", datetime.fromisoformat(facts["deadline"]["utc"]))
-    event.add("sequence", int(written.timestamp()) // 60)
+    event.add("uid", "")
+    event.add("dtstamp", now)
+    event.add("dtstart", datetime.fromisoformat(deadline))
+    event.add("sequence", int(now.timestamp()) // 60)
     event.add("summary", summary)
-    event.add("organizer", vCalAddress(f"mailto:{facts['address']}"))
+    event.add("organizer", vCalAddress(f"mailto:{address}"))
     event.add("status", "CONFIRMED")
     event.add("transp", "TRANSPARENT")
     made = Calendar()

@@ -1,9 +1,8 @@
 """The board as a picture: where everything stands, in pixels, and which colour it has."""
 
 import math
-from collections.abc import Iterable, Sequence
-from functools import cache
-from typing import Any
+from collections.abc import Iterable
+from functools import lru_cache
 
 from pbem.game import Event, Json
 from pbem.games.hexem import board
@@ -33,6 +32,7 @@ _COLUMN = 300.0
 _WIDEST = 1200.0
 
 
+@lru_cache(maxsize=64)
 def colour(at: int) -> str:
     """Return the colour of the seat at a place; after eight the colours return, paler each time."""
     paler = 1 - 0.6 ** (at // len(SEAT_COLOURS))
@@ -45,6 +45,7 @@ def mixed(shade: str, white: float) -> str:
     return "#" + "".join(f"{round(part + (255 - part) * white):02X}" for part in parts)
 
 
+@lru_cache(maxsize=256)
 def ink(shade: str) -> str:
     """Return dark or light, whichever is read better on a colour (WCAG 2 relative luminance)."""
     parts = [int(shade[at : at + 2], 16) / 255 for at in (1, 3, 5)]
@@ -53,13 +54,19 @@ def ink(shade: str) -> str:
     return DARK if (bright + 0.05) / 0.056 >= 1.05 / (bright + 0.05) else LIGHT
 
 
+# One is kept, for the seats of a match are shown the same board one after the other.
+@lru_cache(maxsize=1)
 def picture(
-    state: State, legend: Sequence[Json], changed: frozenset[str], events: Iterable[Event]
+    state: State,
+    legend: tuple[tuple[str, str], ...],
+    changed: frozenset[str],
+    steps: tuple[tuple[str, str], ...],
 ) -> Json:
     """Lay the picture out: its size, hexes, arrows of conquest, and legend.
 
-    `legend` has a `text` and a `colour` an entry; the entries come back with their places, and one
-    without a colour more where there are arrows.
+    `legend` has a text and a colour an entry; the entries come back with their places, and one
+    without a colour more where there are arrows. `steps` are the conquests, from which hex to which
+    one.
     """
     places = [board.place(label) for label in state.labels]
     top = min(row for row, _ in places)
@@ -75,16 +82,16 @@ def picture(
     down = max(y for _, y in middles.values()) + _CORNER + _MARGIN
     width = max(across, 2 * _MARGIN + _COLUMN)
     columns = max(1, int((width - 2 * _MARGIN) // _COLUMN))
-    arrows = _arrows(events, middles)
-    if arrows:
-        legend = [*legend, {"text": "taken this turn: dashed, by way of the arrows", "colour": ""}]
+    if steps:
+        legend = (*legend, ("taken this turn: dashed, by way of the arrows", ""))
     placed = [
         {
-            **entry,
+            "text": text,
+            "colour": shade,
             "x": _MARGIN + at % columns * _COLUMN,
             "y": round(down + at // columns * _LINE, 1),
         }
-        for at, entry in enumerate(legend)
+        for at, (text, shade) in enumerate(legend)
     ]
     height = down + math.ceil(len(legend) / columns) * _LINE + _MARGIN
     scale = min(1.0, _WIDEST / width)
@@ -110,7 +117,7 @@ def picture(
             }
             for label, armies, shade in zip(state.labels, state.armies, shades, strict=True)
         ],
-        "arrows": arrows,
+        "arrows": [_arrow(middles[source], middles[target]) for source, target in steps],
         "legend": placed,
     }
 
@@ -127,20 +134,19 @@ def country_colour(at: int) -> str:
     return mixed(colour(at), 0.5)
 
 
-@cache
+@lru_cache
 def _corners(size: float) -> str:
     angles = [math.pi / 6 + math.pi / 3 * corner for corner in range(6)]
     return " ".join(f"{size * math.cos(a):.2f},{size * math.sin(a):.2f}" for a in angles)
 
 
-def _arrows(events: Iterable[Event], middles: dict[str, tuple[float, float]]) -> list[Json]:
-    """Return an arrow over the border for every conquest: where it begins, and its outline."""
-    steps: dict[tuple[str, str], Any] = {}
+def steps(events: Iterable[Event]) -> tuple[tuple[str, str], ...]:
+    """Return each conquest of some events once: from which hex, and which one."""
+    found: dict[tuple[str, str], None] = {}
     for event in events:
         if event.kind == "muster" and event.facts["result"] == "won":
-            for source in event.facts["from"].split():
-                steps[source, event.facts["hex"]] = None
-    return [_arrow(middles[source], middles[target]) for source, target in steps]
+            found.update(((one, event.facts["hex"]), None) for one in event.facts["from"].split())
+    return tuple(found)
 
 
 def _arrow(source: tuple[float, float], target: tuple[float, float]) -> Json:

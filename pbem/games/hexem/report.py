@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
 from pbem.game import Event, Json
 from pbem.games.hexem import board
 from pbem.games.hexem.drawing import drawn, letters
-from pbem.games.hexem.picture import NEUTRAL, colour, country_colour, picture
+from pbem.games.hexem.picture import NEUTRAL, colour, country_colour, picture, steps
 from pbem.games.hexem.state import NOBODY, State, armies, hexes, most
 
 # More moves in a row than this among a player's own hexes are told in one sentence,
@@ -30,20 +31,20 @@ def page(state: State, seat: str | None, events: Sequence[Event]) -> dict[str, A
     the hexes one muster of his would take. `over`: how the match ended, if it did by itself.
     `picture`: the layout of the picture.
     """
-    changed = _changed(state, events)
+    changed = frozenset(_changed(state, events))
     standings = _standings(state, seat, events)
     countries = _countries(state) if state.phase == "countries" else []
     facts = _by_kind(events)
     orders = facts.get("order", [{"order": [], "dice": []}])[-1]
     mustered = {row["seat"] for row in orders["order"] if row["musters"]}
     legend = countries or standings
-    entries = [{"text": row["text"], "colour": row["colour"]} for row in legend]
+    entries = [(row["text"], row["colour"]) for row in legend]
     neutral = {"hexes": state.owners.count(NOBODY), "armies": armies_of(state, NOBODY)}
     if neutral["hexes"] and not countries:
         text = f"neutral: {neutral['hexes']} hexes, {neutral['armies']} armies"
-        entries.append({"text": text, "colour": NEUTRAL})
+        entries.append((text, NEUTRAL))
     return {
-        "board": drawn(state, changed),
+        "board": _board(state, changed),
         "letters": letters(state.seats),
         "changed": sorted(changed, key=board.place),
         "standings": standings,
@@ -60,8 +61,14 @@ def page(state: State, seat: str | None, events: Sequence[Event]) -> dict[str, A
         "front": _front(state, seat),
         "chances": _chances(state, seat),
         "over": facts.get("over", [None])[-1],
-        "picture": picture(state, entries, frozenset(changed), events),
+        "picture": picture(state, tuple(entries), changed, steps(events)),
     }
+
+
+# One is kept, for the seats of a match are shown the same board one after the other.
+@lru_cache(maxsize=1)
+def _board(state: State, changed: frozenset[str]) -> str:
+    return drawn(state, changed)
 
 
 def armies_of(state: State, owner: int) -> int:
