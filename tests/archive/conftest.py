@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, sync_playwright
 from pbem import game as games
 from pbem.archive import published, site
 from tests.archive import played
+from tests.archive.looked import Page
 
 # As it is started in a container: no sandbox, and nothing of its own that asks the network.
 _QUIET = (
@@ -32,6 +33,15 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = site.Place(folder, "Gia's matches")
     site.build(place, [played.source(published(one)) for one in records])
     return folder
+
+
+@pytest.fixture(scope="session")
+def pages(built: Path) -> Mapping[str, Page]:
+    """All pages of the site by name."""
+    return {
+        path.relative_to(built).as_posix(): Page(path.read_text("utf-8"))
+        for path in sorted(built.rglob("*.html"))
+    }
 
 
 @pytest.fixture(scope="session")
