@@ -103,7 +103,13 @@ def claimed(
             yield (session, letter) if letter else None
     else:
         session = desk.session(one.match)
-        yield session, session.get_one(Letter, one.number)
+        letter = session.get(Letter, one.number)
+        if letter is None:
+            # It was queued since the desk was opened, as what became of another letter.
+            desk.close()
+            session = desk.session(one.match)
+            letter = session.get_one(Letter, one.number)
+        yield session, letter
 
 
 def claims_rows(engine: Engine) -> bool:
