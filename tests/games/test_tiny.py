@@ -93,6 +93,11 @@ def test_a_match_of_another_package_is_played_to_its_end(pbem, tmp_path: Path) -
     assert "- points: Ann 0, Bob 1" in report
     assert any("10 is not 1 to 9" in one for one in said.values())
     assert any("Lone Numbers is over: Bob wins" in subject for subject in said)
+    # Its archive has no chapters or charts of its own, and is whole without them.
+    assert "built tiny1" in pbem("archive", "--out", "site")
+    page = (tmp_path / "site" / "tiny1" / "turn-1.html").read_text("utf-8")
+    assert "<h1>Bob named the lowest lone number" in page
+    assert 'id="o1-1"' in page and "named: seat Ann, number 3" in page
 
 
 def test_its_rules_its_cases_and_mails_are_read(pbem, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
