@@ -169,18 +169,24 @@ def test_you_could_have_claimed():
     assert second["each"] == [] and second["most"] == 0
 
 
-def test_what_was_claimed_later_is_told_once_the_match_is_over():
+def test_the_page_of_a_turn_goes_by_no_later_one():
     start = {"round": 6, "hands": {"Ida": "BATH"}, "groups": {}}
     record = play({}, {"Ida": "CLAIM BATH"}, start=start)
-    over = alphabet.chapter(record, 1)["best"][0]
-    assert over["each"] == [{"word": "BATH", "points": 24, "now": False, "later": 2}]
-    assert over["reach"] == ["BATH"]
-    # The page of a turn isn't made anew for those after it.
-    assert alphabet.chapter(running(record), 1)["best"][0]["each"][0]["later"] is None
-    assert "claimed in turn 2" in scripted.pages(record)["turn-1"]
+    page = alphabet.chapter(record, 1)
+    assert page["best"][0]["each"] == [{"word": "BATH", "points": 24, "now": False}]
+    assert page["best"][0]["reach"] == ["BATH"]
+    assert page == alphabet.chapter({**record, "turns": record["turns"][:2]}, 1)
     [best, *_] = alphabet.course(record)["best"]
     assert (best["points"], best["most"], best["missed"]) == (20, 24, 4)
     assert best["plan"] == [{"word": "BATH", "turn": 1, "points": 24}]
+    assert best["never"] == []
+
+
+def test_words_held_in_hand_and_never_claimed_are_told_with_the_turns():
+    start = {"round": 5, "hands": {"Ida": "BATHRYE"}, "groups": {}}
+    record = play({}, {"Ida": "CLAIM BATH"}, {}, start=start)
+    assert alphabet.course(record)["best"][0]["never"] == [{"word": "RYE", "turns": [1, 2, 3]}]
+    assert 'RYE <span class="muted">(turns 1, 2 and 3)</span>' in scripted.pages(record)["course"]
 
 
 def test_the_best_of_the_match_spends_no_letter_that_was_given_away():
@@ -287,7 +293,8 @@ def test_a_match_that_the_game_master_ends_tells_of_no_turn():
 def test_all_pages_are_written_of_a_match_that_runs_and_of_one_that_is_over(way, seats):
     table, turns = matches.match("alphabet", way, seats)
     record = record_of(table, turns)
-    for shown in (record, running(record_of(table, turns, 6))):
+    sealed = published({**record, "settings": {"reveal": "never"}})
+    for shown in (record, sealed, running(record_of(table, turns, 6))):
         pages = scripted.pages(shown)
         assert all(len(page.encode()) < 100_000 for page in pages.values())
         assert "The value of a letter" in pages["course"]

@@ -141,7 +141,10 @@ def test_every_order_line_has_an_outcome(number):
         state = alphabet.load(record["turns"][-1]["state"], seats, options)
     assert state.phase == "over"
     for turn in record["turns"]:
-        assert scripted.untold(record, turn["number"]) == []
+        number = turn["number"]
+        assert scripted.untold(record, number) == []
+        until = {**record, "turns": record["turns"][: number + 1]}
+        assert alphabet.chapter(record, number) == alphabet.chapter(until, number)
     # What is told of bids is what became of the groups.
     for turn in record["turns"][1:]:
         became = alphabet.chapter(record, turn["number"])["became"]

@@ -131,22 +131,14 @@ def _hand(record: Facts, number: int, seat: str) -> str:
 def _could(record: Facts, number: int, seat: str) -> Json:
     """Return what a seat could have claimed in a turn, what it did, and what it then still could.
 
-    `each` are words it could have formed, each by itself: whether it did (`now`), and else, once
-    the match is over, the turn in which it did so later. `best` are those that bring most together.
+    `each` are words it could have formed, each by itself, and whether it did (`now`); `best` those
+    that bring most together, `reach` those it could form from its hand when the turn was over.
     """
     turns = record["turns"]
     before, after = turns[number - 1]["state"], turns[number]["state"]
     hand, times = _hand(record, number, seat), multiplier(before["round"])
     free = [word for word in before["words"] if word not in before["claimed"][seat]]
     did = [f["word"] for f in facts_of(turns[number], "claim") if f["seat"] == seat]
-    later = {
-        facts["word"]: turn["number"]
-        # While a match runs the page of a turn says nothing of those that come after it.
-        for turn in turns[number + 1 :]
-        if record["whole"]
-        for facts in facts_of(turn, "claim")
-        if facts["seat"] == seat
-    }
     # In the turn of round 1 nobody has letters yet; the rules give it no multiplier.
     able = [word for word in free if words.holds(hand, word)] if before["round"] > 1 else []
     play = best_now(hand, able, times)
@@ -155,22 +147,13 @@ def _could(record: Facts, number: int, seat: str) -> Json:
         "seat": seat,
         "hand": hand,
         "times": times,
-        "each": [
-            {
-                "word": word,
-                "points": len(word) * times,
-                "now": word in did,
-                "later": later.get(word),
-            }
-            for word in able
-        ],
+        "each": [{"word": word, "points": len(word) * times, "now": word in did} for word in able],
         "did": did,
         "points": points,
         "best": [word for word, _ in play.words],
         "most": max(play.points, points),
         "missed": max(play.points - points, 0),
         "exact": play.exact,
-        "whole": record["whole"],
         "reach": [
             word
             for word in after["words"]
@@ -184,17 +167,23 @@ def _best_of_all(record: Facts, seat: str) -> Json:
     """Return the most a seat could have made of all letters it had, when each came to it.
 
     Its auctions, trades and letters for the pot stay as they were; only its claims are other ones.
+    `never` are words that it never claimed, with the turns in which its hand held them.
     """
     turns = record["turns"]
+    last = turns[-1]["state"]
     hands: dict[int, str] = {}
     times: dict[int, int] = {}
+    missed: dict[str, list[int]] = {}
     for turn in turns[1:]:
         number, before = turn["number"], turns[turn["number"] - 1]["state"]
         if before["round"] > 1 and not facts_of(turn, "ended"):
             spent = "".join(before["claimed"][seat])
-            hands[number] = _hand(record, number, seat) + spent
+            hand = _hand(record, number, seat)
+            hands[number] = hand + spent
             times[number] = multiplier(before["round"])
-    last = turns[-1]["state"]
+            for word in last["words"]:
+                if word not in last["claimed"][seat] and words.holds(hand, word):
+                    missed.setdefault(word, []).append(number)
     # What went into the last pot couldn't be spent either; after it nothing can be claimed.
     hands[len(turns)] = last["hands"][seat] + "".join(last["claimed"][seat])
     times[len(turns)] = 0
@@ -212,6 +201,7 @@ def _best_of_all(record: Facts, seat: str) -> Json:
             {"word": word, "turn": turn, "points": len(word) * times.get(turn, 0)}
             for word, turn in sorted(plan, key=lambda claim: claim[1])
         ],
+        "never": [{"word": word, "turns": found} for word, found in missed.items()],
         "left": last["hands"][seat],
     }
 

@@ -66,9 +66,10 @@ def course(record: Mapping[str, Any]) -> Json:
     epochs_ = _epochs(record, names, claims)
     had = {seat: [turn["state"]["vp"].get(seat) for turn in turns] for seat in seats}
     spent = {seat: _running(record, seat) for seat in seats}
+    known = any(value is not None for values in had.values() for value in values[1:])
     return {
         "charts": [
-            {"title": "Victory points", "unit": "VP", "seats": had},
+            *([{"title": "Victory points", "unit": "VP", "seats": had}] if known else ()),
             {"title": "Paid for empires in all", "unit": "VP", "seats": spent},
         ],
         "epochs": epochs_,
@@ -178,6 +179,8 @@ def _table(
     for seat in seats:
         nets = []
         for number, given in scores.items():
+            if not given:
+                continue
             points = given.get(seat)
             price = prices.get((number, seat), 0)
             net = None if points is None else points - price
@@ -185,7 +188,8 @@ def _table(
         rows.append({"seat": seat, "epochs": nets, "vp": last["vp"].get(seat)})
     if all(row["vp"] is not None for row in rows):
         rows.sort(key=lambda row: -row["vp"])
-    return {"epochs": [names[number - 1] for number in scores], "rows": rows}
+    told = [number for number, given in scores.items() if given]
+    return {"epochs": [names[number - 1] for number in told], "rows": rows}
 
 
 def _total(record: Mapping[str, Any], seat: str, claims: Sequence[Json]) -> Json:
