@@ -15,7 +15,8 @@ class Proxy:
 
     After so many commands, on their way (`reply_lost`: their reply, on its way back); or after so
     many bytes of replies. Replies go in pieces of so many bytes. Then, if it `stays_away`, whoever
-    comes is turned away. A `deaf` one passes on nothing any more, and hangs up on nobody.
+    comes is turned away. After `deaf_after` bytes of replies it passes on nothing any more, and
+    hangs up on nobody.
     """
 
     server: int
@@ -29,11 +30,14 @@ class Proxy:
     connections: int = 0
     commands: int = 0
     replied: int = 0
-    # Set when so many bytes of replies have gone through.
-    flowing: threading.Event = field(default_factory=threading.Event)
-    flows_at: int = 1
-    deaf: threading.Event = field(default_factory=threading.Event)
+    deaf_after: int | None = None
+    is_deaf: threading.Event = field(default_factory=threading.Event)
     closing: threading.Event = field(default_factory=threading.Event)
+    open: list[socket.socket] = field(default_factory=list)
+
+    def hang_up(self) -> None:
+        """Break all connections."""
+        self._hang_up(*self.open)
 
     def serve(self, listener: socket.socket) -> None:
         """Serve connections until the listener is closed."""
@@ -48,6 +52,7 @@ class Proxy:
 
     def _relay(self, client: socket.socket) -> None:
         with client, socket.create_connection(("127.0.0.1", self.server)) as server:
+            self.open = [client, server]
             for one in (client, server):
                 one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             back = threading.Thread(target=self._replies, args=(client, server), daemon=True)
@@ -75,8 +80,9 @@ class Proxy:
             while said := server.recv(65_536):
                 for start in range(0, len(said), self.piece):
                     part = said[start : start + self.piece]
-                    if self.deaf.is_set():
-                        self.closing.wait(PATIENCE)
+                    if self.deaf_after is not None and self.replied >= self.deaf_after:
+                        self.is_deaf.set()
+                        self.closing.wait(PATIENCE * 3)
                         break
                     left = None if self.after_bytes is None else self.after_bytes - self.replied
                     if left is not None and not self.was_cut and left <= len(part):
@@ -85,8 +91,6 @@ class Proxy:
                         self._hang_up(client, server)
                     client.sendall(part)
                     self.replied += len(part)
-                    if self.replied >= self.flows_at:
-                        self.flowing.set()
         self._hang_up(client, server)
 
     def _hang_up(self, *connections: socket.socket) -> None:
