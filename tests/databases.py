@@ -89,10 +89,13 @@ class Postgres:
         return self.server.set(database=name).render_as_string(hide_password=False)
 
     @contextmanager
-    def fresh(self, *, empty: bool = False) -> Iterator[str]:
-        """Make a database, with the tables in it or `empty`; yield its URL; drop it at the end."""
+    def fresh(self, empty: str = "") -> Iterator[str]:
+        """Make a database with the tables in it; yield its URL; drop it at the end.
+
+        With `empty` it has no tables, and is of that encoding.
+        """
         name = next(self._names)
-        template = "template0 ENCODING 'UTF8'" if empty else self._template
+        template = f"template0 ENCODING '{empty}' LOCALE 'C'" if empty else self._template
         # Copying the files of so small a database is quicker than logging each of its pages.
         copied = " STRATEGY FILE_COPY"
         self._say(f"CREATE DATABASE {name} TEMPLATE {template}{copied}")

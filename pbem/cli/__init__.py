@@ -5,7 +5,8 @@ import os
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
@@ -28,10 +29,14 @@ DONE, FAILED, WRONG, LATER = 0, 1, 2, 75
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """What every command is given: where the config is, and what it takes for now."""
+    """What every command is given: where the config is, and what it takes for now.
+
+    What is opened for it is closed at its end.
+    """
 
     path: Path
     clock: datetime | None
+    opened: ExitStack = field(default_factory=ExitStack)
 
     @property
     def now(self) -> datetime:
@@ -57,7 +62,9 @@ class Desk:
         """Open the database, of this version; raise `StoreFault` or `StoreAway`."""
         from pbem import store
 
-        return store.open(config.database_url)
+        engine = store.open(config.database_url)
+        self.opened.callback(engine.dispose)
+        return engine
 
 
 # Commands by the module that has them: only the one that is asked for is imported.
@@ -121,6 +128,7 @@ def desk(
     del version
     _log_to_stderr(log_json)
     context.obj = Desk(config, None if clock is None else moment("--clock", clock))
+    context.call_on_close(context.obj.opened.close)
 
 
 def moment(option: str, text: str) -> datetime:

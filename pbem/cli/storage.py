@@ -52,6 +52,7 @@ def restore(
 
     desk: Desk = context.obj
     engine = store.connect(desk.config().database_url)
+    desk.opened.callback(engine.dispose)
     done = backups.restore(engine, file, desk.now, hold=hold)
     saved = done.saved.isoformat() if done.saved else None
     if as_json:
@@ -86,7 +87,7 @@ def migrate_store(
 
     del context
     copied = copying.move(source, target)
-    place = store.shown(store.connect(target))
+    place = store.shown(target)
     if as_json:
         cli.say_json({"database": place, "rows": copied.rows})
         return

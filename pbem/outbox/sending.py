@@ -154,7 +154,9 @@ def _send_one(
         if claim is None:
             return None
         session, letter = claim
-        verdict = _tried(desk.session(letter.match_id), config, sender, letter, now)
+        # On SQLite it is the desk's own session that has claimed.
+        reads = desk.session(letter.match_id) if claims_rows(engine) else session
+        verdict = _tried(reads, config, sender, letter, now)
         if verdict is not None and claims_rows(engine):
             return _mark(session, letter, now, verdict)
     if verdict is not None:

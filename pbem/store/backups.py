@@ -166,6 +166,11 @@ def _sound(path: Path, folder: Path) -> Engine:
             shutil.copyfile(log, f"{draft}-wal")
         with closing(sqlite3.connect(draft)) as copy:
             said = copy.execute("PRAGMA integrity_check(1)").fetchone()[0]
+            (pages,) = copy.execute("PRAGMA page_count").fetchone()
+            (size,) = copy.execute("PRAGMA page_size").fetchone()
+        # What is missing of the last page SQLite takes for zeros.
+        if path.stat().st_size % size and not log.exists():
+            said = f"it has {path.stat().st_size} bytes and should have {pages * size}"
     except sqlite3.Error as error:
         raise StoreFault(f"{path}: is no backup, or a damaged one: {error}; {another}") from None
     except OSError as error:

@@ -4,8 +4,8 @@ The source is read in one snapshot and left as it is. Rows pass in batches, so t
 of any size needs little memory.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import islice, zip_longest
 from typing import Any
@@ -150,18 +150,19 @@ def _size(table: Table) -> int:
     return HEAVY_BATCH if heavy else BATCH
 
 
-def _rows(connection: Connection, table: Table) -> Iterator[Row]:
+def _rows(connection: Connection, table: Table) -> Generator[Row, None, None]:
     """Yield all rows of a table by its key, as every database stores them."""
     (key,) = table.primary_key.columns
     is_name = not isinstance(key.type, Integer)
     # SQLite sorts names by their bytes; PostgreSQL would by a language's rules.
     order = collate(key, "C") if is_name and connection.dialect.name == "postgresql" else key
     query = select(table).order_by(order).execution_options(yield_per=_size(table))
-    for row in connection.execute(query):
-        yield {
-            name: storable(value) if isinstance(value, str) else value
-            for name, value in row._mapping.items()
-        }
+    with connection.execute(query) as found:
+        for row in found:
+            yield {
+                name: storable(value) if isinstance(value, str) else value
+                for name, value in row._mapping.items()
+            }
 
 
 def _batches(rows: Iterator[Row], size: int) -> Iterator[list[Row]]:
@@ -173,12 +174,14 @@ def _compare(source: Connection, target: Connection, table: Table) -> int:
     """Compare a table row by row; return how many rows it has, raise `StoreFault` where one
     differs."""
     count = 0
-    for here, there in zip_longest(_rows(source, table), _rows(target, table)):
-        if here != there:
-            (key,) = table.primary_key.columns
-            which = (here or there or {}).get(key.name)
-            raise StoreFault(
-                f"{table.name} {which!r} was not copied as it is, so nothing was; please report it"
-            )
-        count += 1
+    with closing(_rows(source, table)) as ours, closing(_rows(target, table)) as theirs:
+        for here, there in zip_longest(ours, theirs):
+            if here != there:
+                (key,) = table.primary_key.columns
+                which = (here or there or {}).get(key.name)
+                raise StoreFault(
+                    f"{table.name} {which!r} was not copied as it is, so nothing was; "
+                    "please report it"
+                )
+            count += 1
     return count

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy import insert, select
+from sqlalchemy.orm import Session, selectinload
 
 from pbem.store.tables import Applicant, Entry, Letter, Mark, Match, Message, Seat, Sheet, Turn
 
@@ -35,12 +35,15 @@ def remember(session: Session, name: str, value: Mapping[str, Any]) -> None:
 
 
 def match_named(session: Session, name: str, *, lock: bool = False) -> Match | None:
-    """Return the match of that name, its row locked where asked.
+    """Return the match of that name, its row locked where asked; then its seats come with it.
 
     The lock leaves mails and letters that refer to the match alone.
     """
     query = select(Match).where(Match.name == name)
-    return session.scalar(query.with_for_update(key_share=True) if lock else query)
+    if lock:
+        seats = selectinload(Match.seats).selectinload(Seat.addresses)
+        query = query.with_for_update(key_share=True).options(seats)
+    return session.scalar(query)
 
 
 def turn_of(session: Session, match: Match, number: int | None = None) -> Turn | None:
@@ -111,20 +114,42 @@ def queue(
     """
     if not seat.addresses:
         return None
-    letter = Letter(
-        match_id=seat.match_id,
-        seat_id=seat.id,
-        kind=kind,
-        recipient=seat.addresses[0].address,
-        person=seat.person,
-        answers_id=answers.id if answers else None,
-        turn=turn,
-        facts=dict(facts),
-        created=now,
-        due=now,
-    )
+    letter = Letter(**_to_seat(seat, kind, facts, now, turn))
+    letter.answers_id = answers.id if answers else None
     session.add(letter)
     return letter
+
+
+def queue_all(
+    session: Session,
+    kind: str,
+    facts: Mapping[str, Any],
+    now: datetime,
+    *,
+    match: Match,
+    turn: int | None = None,
+) -> None:
+    """Put a letter to each seat that isn't vacant into the outbox, in seat order."""
+    session.flush()
+    rows = [_to_seat(seat, kind, facts, now, turn) for seat in match.seats if seat.addresses]
+    if rows:
+        session.execute(insert(Letter), rows)
+
+
+def _to_seat(
+    seat: Seat, kind: str, facts: Mapping[str, Any], now: datetime, turn: int | None
+) -> dict[str, Any]:
+    return {
+        "match_id": seat.match_id,
+        "seat_id": seat.id,
+        "kind": kind,
+        "recipient": seat.addresses[0].address,
+        "person": seat.person,
+        "turn": turn,
+        "facts": dict(facts),
+        "created": now,
+        "due": now,
+    }
 
 
 def queue_apart(
