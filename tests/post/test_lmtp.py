@@ -4,8 +4,10 @@ import os
 import signal
 import socket
 import threading
+import tracemalloc
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -341,6 +343,55 @@ def test_what_is_too_large_is_kept_by_its_head_counted_and_answered(
     with store.reading(engine) as session:
         receipts = session.scalars(select(Letter).where(Letter.kind == "receipt")).all()
     assert len(receipts) == 1
+
+
+def test_what_is_too_large_is_not_held_in_memory(
+    serve: Serve, engine: Engine, house: Config, match: str
+) -> None:
+    small = replace(house, mail=replace(house.mail, size_limit=100_000))
+
+    def scenario(connect: Callable[[], Client]) -> tuple[bytes, int]:
+        client = greeted(connect)
+        # What is loaded for a first mail is not what is measured.
+        client.hand_in(mail("BID x 3"))
+        client.ask("MAIL FROM:<a@b>", f"RCPT TO:<{GAME}>", "DATA")
+        block = b"x" * 99_998 + b"\r\n"
+        tracemalloc.start()
+        for _ in range(300):
+            client.raw(block)
+        client.raw(b".\r\n")
+        said = client.reply()
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return said, peak
+
+    said, peak = serve(scenario, config=small)
+    assert said == b"250 2.0.0 safe"
+    # Of thirty megabytes.
+    assert peak < 3_000_000
+
+
+def test_large_messages_wait_for_each_other_and_all_are_stored(
+    serve: Serve, engine: Engine, match: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lmtp, "_LARGE", 1000)
+    monkeypatch.setattr(lmtp, "_LARGE_AT_ONCE", 1)
+
+    def scenario(connect: Callable[[], Client]) -> list[bytes]:
+        clients = [greeted(connect) for _ in range(4)]
+        raws = []
+        for number, client in enumerate(clients):
+            client.ask("MAIL FROM:<a@b>", f"RCPT TO:<{GAME}>", "DATA")
+            raw = mail(f"BID x 3\n{'x' * 50_000}", number=number).replace(b"\n", b"\r\n") + b".\r\n"
+            client.raw(raw[:30_000])
+            raws.append(raw)
+        # The one that came first has the place, and lets it go when it ends or is lost.
+        clients.pop(0).close()
+        for client, raw in zip(clients, raws[1:], strict=True):
+            client.raw(raw[30_000:])
+        return [client.reply() for client in clients]
+
+    assert serve(scenario) == [b"250 2.0.0 safe"] * 3
 
 
 @pytest.mark.parametrize(
