@@ -30,8 +30,9 @@ LONG_GRACE = timedelta(hours=24)
 class Phase:
     """The phase a match is in: its state, who may order in it, and the sheets that count so far.
 
-    `sheets` are those that came for it, `standing` those kept from earlier turns, both by seat
-    name. `away` names the seats whose players said that they are away at the deadline.
+    `sheets` are those that came for it, `gm` the game master's. Where a seat has sent none there
+    are `standing` ones, kept from earlier turns, and `away` names the seats whose players said that
+    they are away at the deadline. Sheets are by seat name.
     """
 
     match: Match
@@ -41,6 +42,7 @@ class Phase:
     waiting: tuple[str, ...]
     deciding: tuple[str, ...]
     sheets: Mapping[str, Sheet]
+    gm: Sheet | None
     standing: Mapping[str, Sheet]
     away: tuple[str, ...]
 
@@ -113,8 +115,12 @@ def phase(session: Session, match: Match) -> Phase:
         raise ValueError(f"{match.name} has not begun; it waits for players")
     game, state = load_state(match, turn)
     waiting = tuple(game.waiting(state))
-    came, kept = store.newest_sheets(session, match), store.standing_sheets(session, match)
     names = {seat.id: seat.name for seat in match.seats}
+    came = store.newest_sheets(session, match)
+    sheets = {names[number]: sheet for number, sheet in came.items() if number is not None}
+    # What counts where a seat has sent none is not looked for where all have.
+    all_sent = all(seat in sheets for seat in waiting)
+    kept = {} if all_sent else store.standing_sheets(session, match)
     return Phase(
         match=match,
         game=game,
@@ -122,13 +128,14 @@ def phase(session: Session, match: Match) -> Phase:
         state=state,
         waiting=waiting,
         deciding=tuple(games.deciding(game, state)),
-        sheets={names[number]: sheet for number, sheet in came.items() if number is not None},
+        sheets=sheets,
+        gm=came.get(None),
         standing={
             names[number]: sheet
             for number, sheet in kept.items()
             if number is not None and names[number] in waiting
         },
-        away=tuple(_away(session, match)),
+        away=() if all_sent else tuple(_away(session, match)),
     )
 
 
@@ -149,7 +156,16 @@ def settle(session: Session, match: Match) -> None:
     Called after a sheet was filed or withdrawn, and after READY.
     """
     session.flush()
-    match.early = match.status == "running" and phase(session, match).is_early
+    match.early = (
+        match.status == "running" and _may_be_early(match) and phase(session, match).is_early
+    )
+
+
+def _may_be_early(match: Match) -> bool:
+    """Tell whether a match can at all be run before its deadline by what its players do."""
+    by_setting = match.settings.get("early") in ("ready", "all-in")
+    asks = games.optional(games.named(match.game), "deciding") is not None
+    return by_setting or asks or match.waits_until is not None
 
 
 def arrival(session: Session, match: Match, seat: Seat, received: datetime) -> Arrival:
@@ -327,8 +343,7 @@ def tell(
     turn: int | None = None,
 ) -> None:
     """Queue a letter to the player of every seat."""
-    for seat in match.seats:
-        store.queue(session, kind, facts, now, seat=seat, turn=turn)
+    store.queue_all(session, kind, facts, now, match=match, turn=turn)
 
 
 def tell_gm(

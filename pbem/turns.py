@@ -283,14 +283,14 @@ def orders_of(phase: Phase) -> dict[str, str]:
     return orders
 
 
-def played(session: Session, match: Match, phase: Phase) -> tuple[Played, dict[str, str]]:
+def played(match: Match, phase: Phase) -> tuple[Played, dict[str, str]]:
     """Play the phase a match is in with the sheets that count now; nothing is stored.
 
     Returns what came of it, and the order texts by seat (`""` the game master's).
     """
     orders = orders_of(phase)
     texts: dict[str | None, str] = {seat.name: orders.get(seat.name, "") for seat in match.seats}
-    texts[None] = store.gm_orders(session, match)
+    texts[None] = phase.gm.text if phase.gm else ""
     if texts[None]:
         orders[""] = texts[None]
     return games.play(phase.game, phase.state, texts, match.seed, match.turn + 1), orders
@@ -299,7 +299,7 @@ def played(session: Session, match: Match, phase: Phase) -> tuple[Played, dict[s
 def advance(session: Session, match: Match, now: datetime) -> Turn:
     """Run the phase a match is in: new turn, events, next deadline, a report to each seat."""
     phase = matches.phase(session, match)
-    done, orders = played(session, match, phase)
+    done, orders = played(match, phase)
     before = match.phase
     match.turn += 1
     match.phase = done.state.phase
@@ -405,7 +405,7 @@ def preview(session: Session, match: Match, now: datetime) -> Json:
     if match.status == "open":
         raise Wrong(f"{match.name} has not begun; {match.open_seats} seats are open")
     phase = matches.phase(session, match)
-    done, _ = played(session, match, phase)
+    done, _ = played(match, phase)
     store.record(session, match, now, "gm", "previewed", turn=match.turn)
     return {
         "match": match.name,
