@@ -48,6 +48,8 @@ class ImapSource:
         self._size_limit = size_limit
         # The folder for what was taken in, as the server names it; empty where there can be none.
         self._target: str | None = None
+        # Keys of messages that were confirmed and lie where they lay.
+        self._stay: set[str] = set()
         # Messages that could not be had, by UID.
         self._tried: dict[int, _Tried] = {}
 
@@ -80,8 +82,10 @@ class ImapSource:
         """
         missed: dict[str, str] = {}
         self.missed = missed
-        uids = self._connection.searched()
+        found = self._connection.searched()
         validity = self._connection.validity
+        self._stay = {key for uid in found if (key := f"{validity}.{uid}") in self._stay}
+        uids = [uid for uid in found if f"{validity}.{uid}" not in self._stay]
         self._tried = {uid: self._tried[uid] for uid in uids if uid in self._tried}
         waiting = self._without_stored(uids, validity, known)
         doubtful = [(uid, None) for uid in waiting if uid in self._tried]
@@ -130,6 +134,8 @@ class ImapSource:
                     # Somebody may have taken the folder away.
                     self._target = None
                     self._put_away_singly(client, batch)
+            if not (self._can_move(client) and self._target):
+                self._stay.update(f"{valid}.{uid}" for uid in batch)
 
     def _without_stored(self, uids: Sequence[int], validity: int, known: Known) -> list[int]:
         """Return which messages are to be taken in; confirm those that were stored before."""

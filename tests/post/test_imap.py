@@ -1,17 +1,24 @@
 """IMAP folders as mailboxes, on a real Dovecot."""
 
 import logging
+import re
 from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
 import trustme
 from imapclient import IMAPClient  # type: ignore[import-untyped]
+from sqlalchemy import Engine, select
 
+from pbem import rounds, store
+from pbem.config import Config
 from pbem.post import Cursor, Unreachable, open_source
 from pbem.post.settings import ImapSettings, Secret, Server
+from pbem.store import Message
+from tests.conftest import NOW, mail
 from tests.post.imap_talk import SECRET, mailbox, raws
 from tests.post.servers import Dovecot
 
@@ -233,3 +240,67 @@ def test_a_certificate_of_another_name_is_refused(dovecot: Dovecot, trusted: tru
     server = Server("localhost", dovecot.tls_port, "tls", "ann", SECRET)
     with pytest.raises(Unreachable, match="certificate is not valid for 'localhost'"):
         list(open_source(ImapSettings(server)).fetch())
+
+
+def test_fact_106_a_folder_that_may_only_be_read_is_said_as_lasting_by_a_dovecot(
+    dovecot: Dovecot,
+) -> None:
+    with (
+        mailbox(dovecot.port, "guest") as source,
+        pytest.raises(Unreachable, match="the folder may only be read; give") as refused,
+    ):
+        list(source.fetch())
+    assert refused.value.lasting
+
+
+def test_fact_107_a_folder_to_fetch_from_is_named_with_slashes_whatever_the_server_has(
+    dovecot: Dovecot,
+) -> None:
+    name = "Spiele/Geprüft & gut/日本"
+    with mailbox(dovecot.port, "nested", folder=name) as source:
+        assert list(source.fetch()) == []
+    with client(dovecot, "nested") as person:
+        person.append(name.replace("/", "."), MAIL, msg_time=NOON)
+    with mailbox(dovecot.port, "nested", folder=name, processed="Weg/Getan") as source:
+        [one] = source.fetch()
+        source.confirm([one.key])
+        assert list(source.fetch()) == []
+    assert len(uids(dovecot, "nested", "Weg.Getan")) == 1
+
+
+def test_a_folder_for_processed_mail_that_is_taken_away_is_made_again(dovecot: Dovecot) -> None:
+    put(dovecot, "taken", MAIL, MAIL + b"2\r\n")
+    with mailbox(dovecot.port, "taken") as source:
+        one, two = source.fetch()
+        source.confirm([one.key])
+        with client(dovecot, "taken") as person:
+            person.delete_folder("Processed")
+        source.confirm([two.key])
+    assert len(uids(dovecot, "taken", "Processed")) == 1
+    assert uids(dovecot, "taken") == []
+
+
+def test_fact_097_uids_given_anew_take_nothing_in_twice(
+    dovecot: Dovecot, engine: Engine, house: Config, match: str
+) -> None:
+    put(dovecot, "renumbered", mail("BID x 2").replace(b"\n", b"\r\n"), MAIL)
+    table = {"kind": "imap", "host": "127.0.0.1", "port": dovecot.port, "tls": "none"}
+    stays = {**table, "user": "renumbered", "password": "secret", "processed": ""}
+    setup = replace(house, sources=(stays,))
+    assert rounds.fetch(engine, setup, NOW).count == 2
+    assert rounds.fetch(engine, setup, NOW).count == 0
+    # As when a mailbox is put back from a backup.
+    place = dovecot.homes / "renumbered" / "Maildir"
+    for file in place.glob("dovecot.index*"):
+        file.unlink()
+    numbers = place / "dovecot-uidlist"
+    numbers.write_text(re.sub(r"\bV\d+", "V1234567890", numbers.read_text(), count=1))
+    source = rounds.opened(engine, setup, 1)
+    assert rounds.fetch_from(engine, setup, 1, NOW, source).became == {"ignored": 2}
+    # And as long as they lie there they are not read again.
+    assert rounds.fetch_from(engine, setup, 1, NOW, source).became == {}
+    source.close()
+    with store.reading(engine) as session:
+        assert len(session.scalars(select(Message.id)).all()) == 2
+        marked = store.mark(session, "source 1")
+    assert (marked["uidvalidity"], marked["changes"]) == (1234567890, 1)
