@@ -169,7 +169,7 @@ def piece(session: Session, number: str) -> Message | Letter:
     """Return the mail or letter that `pbem letters` lists under a number; raise `Wrong`."""
     digits = number.removeprefix("in").removeprefix("out")
     found: Message | Letter | None = None
-    if digits.isdecimal() and len(digits) < 18:
+    if digits.isdecimal() and int(digits[:19]) < 2**31:
         is_mail = number.startswith("in")
         found = session.get(Message, int(digits)) if is_mail else session.get(Letter, int(digits))
     if found is None:

@@ -23,7 +23,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")
 MatchName = Annotated[str, typer.Argument(metavar="MATCH")]
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
-_SEAT = re.compile(r"\s*([^<>]+?)\s*((?:<[^<>@\s]+@[^<>@\s]+>\s*)+)")
+_SEAT = re.compile(r"\s*([^<>]+?)\s*((?:<[^<>@\s]{1,64}@[^<>@\s]{1,255}>\s*)+)")
 _MOST_OPEN = 100
 
 

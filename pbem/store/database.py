@@ -223,9 +223,10 @@ _REMEDIES = (
 )
 
 
-def remedy(said: str) -> str:
-    """Return what helps against what a database says of itself."""
-    return next(helps for words, helps in _REMEDIES if words in said)
+def remedy(said: str, otherwise: str = "") -> str:
+    """Return what helps against what a database says of itself, or `otherwise`, if given."""
+    helps = next(helps for words, helps in _REMEDIES if words in said)
+    return otherwise if otherwise and helps is _REMEDIES[-1][1] else helps
 
 
 # Where PostgreSQL found two transactions that wait for each other, or can't be put in any order.
@@ -245,7 +246,8 @@ def away(engine: Engine) -> Iterator[None]:
             raise StoreAway(f"{place}: it can't be used now: {said}; {remedy(said)}") from error
         if error.connection_invalidated:
             raise StoreAway(f"{place}: it went away: {said}; {remedy('')}") from error
-        raise StoreFault(f"{place}: it can't be used: {said}; {remedy(said)}") from error
+        helps = remedy(said, "please report it")
+        raise StoreFault(f"{place}: it refuses that: {said}; {helps}") from error
 
 
 @contextmanager
