@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 import trustme
+from sqlalchemy import Engine
 
+from pbem.config import Config
+from tests.post.lmtp import Serve, server
 from tests.post.servers import Dovecot, dovecot_server
 
 
@@ -35,3 +38,9 @@ def dovecot(authority: trustme.CA) -> Iterator[Dovecot]:
         pytest.skip("dovecot is not installed (Debian: dovecot-imapd)")
     with dovecot_server(program, authority) as running:
         yield running
+
+
+@pytest.fixture
+def serve(engine: Engine, house: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Serve:
+    """Run the LMTP server here while a scenario talks to it in another thread."""
+    return server(engine, house, tmp_path, monkeypatch)
