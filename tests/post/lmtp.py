@@ -48,11 +48,23 @@ Scenario = Callable[[Callable[[], Client]], Any]
 Serve = Callable[..., Any]
 
 
+# Whether the server is told to stop. A second signal could come when nobody heeds it any more, and
+# end the tests.
+_told = threading.Event()
+
+
+def tell_to_stop() -> None:
+    """Tell the server that runs in this process to stop, once."""
+    if not _told.is_set():
+        _told.set()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
 def server(engine: Engine, house: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Serve:
     """Return what runs the server here while a scenario talks to it in another thread.
 
-    The scenario is begun once systemd is told that the server is ready, and ended by SIGTERM,
-    unless it `ends` the server itself; what it returns is returned, and what it raises is raised.
+    The scenario is begun once systemd is told that the server is ready, and ended by SIGTERM; what
+    it returns is returned, and what it raises is raised.
     """
 
     def run(
@@ -61,7 +73,6 @@ def server(engine: Engine, house: Config, tmp_path: Path, monkeypatch: pytest.Mo
         config: Config = house,
         place: lmtp.Place | None = None,
         also: Any = (),
-        ends: bool = False,
     ) -> Any:
         where = place or lmtp.Place("", 0, tmp_path / "lmtp")
         notices = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -69,6 +80,7 @@ def server(engine: Engine, house: Config, tmp_path: Path, monkeypatch: pytest.Mo
         notices.settimeout(PATIENCE)
         monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notices"))
         came: dict[str, Any] = {}
+        _told.clear()
 
         def talk() -> None:
             clients: list[Client] = []
@@ -90,9 +102,7 @@ def server(engine: Engine, house: Config, tmp_path: Path, monkeypatch: pytest.Mo
             except BaseException as error:
                 came["error"] = error
             finally:
-                # A second one could come when nobody heeds it any more, and end the tests.
-                if not ends:
-                    os.kill(os.getpid(), signal.SIGTERM)
+                tell_to_stop()
                 for one in clients:
                     one.close()
 

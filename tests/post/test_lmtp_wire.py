@@ -1,7 +1,5 @@
 """`pbem serve-lmtp` at the wire: bytes, sizes and line ends, its beginning and its end."""
 
-import os
-import signal
 import socket
 import tracemalloc
 from collections.abc import Callable
@@ -17,7 +15,7 @@ from pbem.config import Config
 from pbem.faults import Wrong
 from pbem.store import Letter
 from tests.conftest import mail
-from tests.post.lmtp import GAME, Client, Serve, greeted, rows
+from tests.post.lmtp import GAME, Client, Serve, greeted, rows, tell_to_stop
 from tests.post.servers import free_ports
 
 
@@ -173,12 +171,12 @@ def test_on_sigterm_the_message_in_hand_is_stored_and_answered_and_idle_ones_are
     def scenario(connect: Callable[[], Client]) -> tuple[list[bytes], bytes, bytes]:
         idle, busy = greeted(connect), greeted(connect)
         busy.ask("MAIL FROM:<ann@example.org>", f"RCPT TO:<{GAME}>", "DATA")
-        os.kill(os.getpid(), signal.SIGTERM)
+        tell_to_stop()
         told = idle.reply()
         busy.raw(mail("BID x 3").replace(b"\n", b"\r\n") + b".\r\n")
         return [busy.reply(), busy.reply()], told, busy.hear()
 
-    said, told, nothing = serve(scenario, ends=True)
+    said, told, nothing = serve(scenario)
     closing_down = b"421 4.3.2 closing, try again later"
     assert said == [b"250 2.0.0 safe", closing_down]
     assert (told, nothing) == (closing_down, b"")
