@@ -174,11 +174,11 @@ def _tried(
     # Words and pictures take long to import, and most ticks send nothing.
     from pbem.reports import TemplateFault
 
-    if _is_for_digest(session, letter):
-        return None
     useless = _outlived(session, letter, now)
     if useless:
         return Verdict("dropped", useless)
+    if _is_for_digest(session, letter):
+        return None
     try:
         raw = compose(session, config, letter, now)
     except TemplateFault as error:

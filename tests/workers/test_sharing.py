@@ -1,0 +1,238 @@
+"""How processes share letters and turns that are due: what one has in hand, others leave."""
+
+import email
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import Engine, select
+
+from pbem import matches, outbox, rounds, store, turns
+from pbem.config import Config
+from pbem.outbox.claiming import Allowance
+from pbem.post import Accepted
+from pbem.store import Message, StoreAway
+from tests.conftest import NOW, Post, begin, mail, post
+from tests.databases import Postgres
+from tests.flow.rig import DEADLINE, HOUR, Office, letters, opened, run, seat_of, turn
+
+__all__ = ["post"]
+
+
+@pytest.fixture
+def database(postgres: Postgres) -> Iterator[str]:
+    """The URL of a fresh database on PostgreSQL."""
+    with postgres.fresh() as url:
+        yield url
+
+
+@pytest.fixture
+def other(house: Config, engine: Engine) -> Iterator[Engine]:
+    """The same database, opened by another process as it were, with a match in it."""
+    begin(engine)
+    again = store.open(house.database_url)
+    yield again
+    again.dispose()
+
+
+class Interrupted(Office):
+    """A way out on which, at the first letter, something else happens."""
+
+    def __init__(self, meanwhile: Callable[[], object]) -> None:
+        super().__init__()
+        self._meanwhile = meanwhile
+
+    def send(self, envelope_from: str, recipient: str, raw: bytes) -> Accepted:
+        """Keep a letter."""
+        done = super().send(envelope_from, recipient, raw)
+        if len(self.sent) == 1:
+            self._meanwhile()
+        return done
+
+
+def told(engine: Engine, seat: str, *news: str) -> None:
+    """Queue notices to a seat."""
+    with opened(engine) as (session, match):
+        for one in news:
+            facts = {"about": one, "sentences": ["It is so."]}
+            store.queue(session, "notice", facts, NOW, seat=seat_of(match, seat))
+
+
+def subjects(office: Office) -> list[tuple[str, str]]:
+    """Return to whom letters went, and how each ends its subject."""
+    return [
+        (to.partition("@")[0], str(email.message_from_bytes(raw)["Subject"]).rpartition("] ")[2])
+        for to, raw in office.sent
+    ]
+
+
+def test_while_a_letter_is_sent_others_send_to_others_and_none_to_its_reader(
+    engine: Engine, other: Engine, house: Config
+) -> None:
+    outbox.flush(engine, house, Office(), NOW)
+    told(engine, "Ann", "one", "two")
+    told(engine, "Bob", "three", "four")
+    second = Office()
+    first = Interrupted(lambda: outbox.flush(other, house, second, NOW))
+    outbox.flush(engine, house, first, NOW)
+    assert subjects(second) == [("bob", "three"), ("bob", "four")]
+    assert subjects(first) == [("ann", "one"), ("ann", "two")]
+
+
+def test_a_letter_whose_sender_was_killed_is_sent_again_by_others_as_the_same(
+    engine: Engine, other: Engine, house: Config
+) -> None:
+    def killed() -> None:
+        raise KeyboardInterrupt
+
+    first, second = Interrupted(killed), Office()
+    with pytest.raises(KeyboardInterrupt):
+        outbox.flush(engine, house, first, NOW)
+    outbox.flush(other, house, second, NOW)
+    assert len(second.sent) == 2
+    assert second.sent[0] == first.sent[0]
+
+
+def test_a_letter_is_not_overtaken_where_the_clock_of_who_queued_it_is_fast(
+    engine: Engine, other: Engine, house: Config
+) -> None:
+    outbox.flush(engine, house, Office(), NOW)
+    with opened(engine) as (session, match):
+        for about, now in (("early", NOW + timedelta(seconds=5)), ("late", NOW)):
+            facts = {"about": about, "sentences": ["It is so."]}
+            store.queue(session, "notice", facts, now, seat=seat_of(match, "Ann"))
+    office = Office()
+    outbox.flush(other, house, office, NOW)
+    assert not office.sent
+    outbox.flush(other, house, office, NOW + timedelta(seconds=5))
+    assert subjects(office) == [("ann", "early"), ("ann", "late")]
+
+
+def test_what_a_wrong_clock_has_counted_does_not_stop_the_letters(other: Engine) -> None:
+    for wrong in (NOW + timedelta(days=300), NOW - timedelta(days=300)):
+        assert Allowance(other, 3, wrong).take(3)
+    allowance = Allowance(other, 3, NOW)
+    assert [allowance.take(5) for _ in range(4)] == [True, True, True, False]
+
+
+def test_what_was_counted_and_did_not_leave_is_given_back(engine: Engine, other: Engine) -> None:
+    one = Allowance(engine, 3, NOW)
+    assert one.take(3)
+    assert not Allowance(other, 3, NOW).take(1)
+    one.close()
+    assert [Allowance(other, 3, NOW).take(1) for _ in range(3)] == [True, True, False]
+
+
+def test_a_letter_for_a_digest_that_is_being_gathered_is_not_sent_by_itself(
+    engine: Engine, other: Engine, house: Config
+) -> None:
+    outbox.flush(engine, house, Office(), NOW)
+    with opened(engine) as (_, match):
+        seat_of(match, "Ann").mail = "DIGEST"
+    told(engine, "Ann", "one")
+    office = Office()
+    with store.writing(engine) as gathers:
+        assert store.hold(gathers, "digests")
+        outbox.flush(other, house, office, NOW)
+    assert not office.sent
+
+
+def test_letters_for_a_digest_that_have_outlived_their_use_keep_nothing_back(
+    engine: Engine, other: Engine, house: Config
+) -> None:
+    outbox.flush(engine, house, Office(), NOW)
+    with opened(engine) as (session, match):
+        ann = seat_of(match, "Ann")
+        ann.mail = "DIGEST"
+        store.queue(session, "reminder", {}, NOW, seat=ann, turn=0)
+    fill_in(engine)
+    run(engine, DEADLINE)
+    office = Office()
+    outbox.flush(engine, house, office, DEADLINE)
+    assert [to for to, _ in office.sent] == ["ann@example.org", "bob@example.org"]
+    assert [one.status for one in letters(engine, "reminder")] == ["dropped"]
+
+
+def test_a_turn_that_fails_for_the_database_s_sake_counts_as_no_try(
+    engine: Engine, other: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lost(*_: object) -> None:
+        raise StoreAway("it went away")
+
+    fill_in(engine)
+    with monkeypatch.context() as broken:
+        broken.setattr(turns, "advance", lost)
+        for _ in range(turns.MOST_TRIES + 1):
+            with pytest.raises(StoreAway):
+                run(engine, DEADLINE)
+    assert run(engine, DEADLINE) == ["ran"]
+
+
+def test_who_wants_a_turn_run_early_gets_that_one_and_not_the_next(
+    engine: Engine, other: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill_in(engine)
+    alone = store.alone
+
+    def waiting(*given: object, **named: object) -> object:
+        # Another process runs the turn while it is waited for.
+        monkeypatch.setattr(store, "alone", alone)
+        assert run(other, DEADLINE) == ["ran"]
+        return alone(*given, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(store, "alone", waiting)
+    assert turns.run(engine, "hexem1", DEADLINE, DEADLINE, early=True) is None
+    assert turn(engine, 1).ran == DEADLINE
+
+
+def test_a_match_in_somebody_s_hand_is_run_once_he_has_let_it_go(
+    engine: Engine, other: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin(engine, "hexem2")
+    for name in ("hexem1", "hexem2"):
+        fill_in(engine, name)
+    with store.alone(other, "turn", "hexem1"):
+        alone, seen = store.alone, []
+
+        def noted(*given: object, **named: object) -> object:
+            seen.append((given[2], bool(named.get("wait"))))
+            # In place of waiting.
+            return alone(engine, "rest") if named.get("wait") else alone(*given)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(store, "alone", noted)
+        assert [one.match for one in turns.run_due(engine, DEADLINE, DEADLINE)] == [
+            "hexem2",
+            "hexem1",
+        ]
+    assert seen == [("hexem1", False), ("hexem2", False), ("hexem1", True)]
+
+
+def test_a_mail_of_the_game_master_s_that_the_database_refuses_does_not_stop_the_others(
+    engine: Engine, other: Engine, house: Config, post: Post, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(engine) as (_, match):
+        token = matches.token(match, None)
+    for number, line in enumerate(("SAY one", "SAY two")):
+        gia = f"game+hexem1.{token}@example.org"
+        raw = mail(line, sender="Gia <gia@example.org>", to=gia, number=number)
+        assert post(raw).status == "gm"
+    record = store.record
+
+    def refused(
+        session: object, match: object, now: object, who: str, *rest: str, **facts: str
+    ) -> None:
+        long = "x" * 1000 if "one" in str(facts) else who
+        record(session, match, now, long, *rest, **facts)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(store, "record", refused)
+    assert rounds.obey_mails(engine, house, NOW + HOUR) == 2
+    with store.reading(engine) as session:
+        found = session.scalars(select(Message.status).order_by(Message.id)).all()
+    assert found == ["shunted", "filed"]
+
+
+def fill_in(engine: Engine, name: str = "hexem1") -> None:
+    """Have both players of a match send a deliberate empty sheet."""
+    with opened(engine, name) as (session, match):
+        for seat in match.seats:
+            matches.file(session, match, seat, "", NOW)
