@@ -55,7 +55,8 @@ def judge(
     """
     head = tree.fields
     automatic = fields.first(head, "auto-submitted").lower()
-    silent = "return-path" in head and fields.line(head["return-path"][-1]) in ("<>", "")
+    # The topmost is the one that the server which delivered it has put there (RFC 5321, 4.4).
+    silent = "return-path" in head and fields.line(head["return-path"][0]) in ("<>", "")
     daemon = sender.partition("@")[0].lower().startswith(_DAEMONS)
     report = _report(tree, token)
     if report:

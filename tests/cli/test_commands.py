@@ -147,6 +147,15 @@ def test_every_command_refuses_a_table_of_the_post_that_is_wrong(  # type: ignor
         assert answer.err.count("\n") == 1
 
 
+@pytest.mark.parametrize("words", [["--clock", "noon", "receive"], ["receive", "--recipent", "x"]])
+def test_fact_118_a_slip_in_the_line_that_calls_receive_bounces_no_mail(
+    pbem, words: list[str]
+) -> None:  # type: ignore[no-untyped-def]
+    answer = pbem(*words, stdin=mail("BID y 1"))
+    assert answer.code == 75
+    assert len(answer.err.splitlines()) == 1
+
+
 @pytest.mark.parametrize("fault", ["config", "database", "newer", "locked"])
 def test_fact_118_receive_says_75_whatever_the_reason(pbem, house: Config, fault: str) -> None:  # type: ignore[no-untyped-def]
     import sqlite3
