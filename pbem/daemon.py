@@ -8,10 +8,8 @@ daemons one looks after it.
 
 import itertools
 import logging
-import os
 import random
 import selectors
-import signal
 import time
 import traceback
 from collections import defaultdict
@@ -20,14 +18,14 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, cast
 
 from sqlalchemy import Engine, func, select
 
-from pbem import post, rounds, store, systemd
+from pbem import post, rounds, store
 from pbem.config import Config
 from pbem.faults import Away, Wrong
+from pbem.signals import Halt, Signals, tell_systemd
 from pbem.store import Letter, Match
 
 if TYPE_CHECKING:
@@ -43,10 +41,6 @@ LONGEST_SILENCE = 9 * 60
 _SHORTEST_PAUSE = 1
 # Seconds until the next try where another process had the mailbox, or letters have to queue.
 _SHORT_PAUSE = 3
-# Seconds a letter in hand has once the daemon is told to stop.
-GRACE = 10
-# A round that takes longer than this, in seconds, is no longer reported to systemd as being alive.
-_LONGEST_ROUND = 15 * 60
 
 
 def serve(engine: Engine, config: Config, every: float, clock: datetime | None = None) -> None:
@@ -54,19 +48,19 @@ def serve(engine: Engine, config: Config, every: float, clock: datetime | None =
 
     `clock` is what to take for now at the start. What fails is tried again, later each time.
     """
-    signals = _Signals()
+    signals = Signals()
     with signals.heeded():
-        _tell_systemd("READY=1")
+        tell_systemd("READY=1")
         log.info("daemon started", extra={"event": "started"})
         daemon = _Daemon(engine, config, every, clock, signals)
         try:
             while not signals.asked:
                 daemon.round()
                 daemon.wait()
-        except _Halt:
+        except Halt:
             pass
         finally:
-            _tell_systemd("STOPPING=1")
+            tell_systemd("STOPPING=1")
             daemon.let_go()
     log.info("daemon stopped", extra={"event": "stopped"})
 
@@ -80,77 +74,6 @@ def back_off(failures: int, *, lasting: bool = False) -> float:
     longest = LONGEST_BACK_OFF.total_seconds()
     full = longest if lasting else min(2.0**failures, longest)
     return full * random.uniform(0.5, 1.0)
-
-
-class _Halt(BaseException):
-    """The daemon was asked to stop, and what it was about may end anywhere."""
-
-
-class _Signals:
-    """What asks the daemon to stop, and what tells systemd that it is alive."""
-
-    def __init__(self) -> None:
-        self.asked = False
-        self.round_began = time.monotonic()
-        self._is_halted = False
-        self._may_end = False
-
-    @contextmanager
-    def heeded(self) -> Iterator[None]:
-        """Heed the signals while something goes on, and leave them as they were before."""
-        handlers = {signal.SIGTERM: self._ask, signal.SIGINT: self._ask, signal.SIGALRM: self._beat}
-        before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
-        if pulse := _watchdog():
-            signal.setitimer(signal.ITIMER_REAL, pulse, pulse)
-        try:
-            yield
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-    @contextmanager
-    def may_end_anywhere(self) -> Iterator[None]:
-        """Do something that loses and doubles nothing wherever it is broken off: stop at once."""
-        self._may_end = True
-        try:
-            if self.asked:
-                self._halt()
-            yield
-        finally:
-            self._may_end = False
-
-    def _ask(self, _number: int, _frame: FrameType | None) -> None:
-        again, self.asked = self.asked, True
-        if self._may_end or again:
-            self._halt()
-        # A letter in hand is either sent and marked as that, or as it was before.
-        signal.setitimer(signal.ITIMER_REAL, GRACE)
-
-    def _beat(self, _number: int, _frame: FrameType | None) -> None:
-        if self.asked:
-            self._halt()
-        elif time.monotonic() - self.round_began < _LONGEST_ROUND:
-            _tell_systemd("WATCHDOG=1")
-
-    def _halt(self) -> None:
-        if not self._is_halted:
-            self._is_halted = True
-            raise _Halt
-
-
-def _tell_systemd(state: str) -> None:
-    # A daemon doesn't end because nobody hears that it is well.
-    with suppress(OSError):
-        systemd.notify(state)
-
-
-def _watchdog() -> float:
-    """Return how often systemd wants to be told, in seconds, by half; 0 where it doesn't."""
-    if os.environ.get("WATCHDOG_PID", str(os.getpid())) != str(os.getpid()):
-        return 0
-    said = os.environ.get("WATCHDOG_USEC", "")
-    return int(said) / 2_000_000 if said.isdigit() else 0
 
 
 @dataclass
@@ -216,7 +139,7 @@ class _Daemon:
         config: Config,
         every: float,
         clock: datetime | None,
-        signals: _Signals,
+        signals: Signals,
     ) -> None:
         self._engine = engine
         self._config = config
@@ -225,6 +148,7 @@ class _Daemon:
         self._signals = signals
         self._begun = datetime.now(UTC)
         self._round_of = self._now
+        self._began = time.monotonic()
         self._boxes: dict[int, _Box] = {}
         self._locks = ExitStack()
         self._patience: defaultdict[int | str, _Patience] = defaultdict(_Patience)
@@ -238,7 +162,7 @@ class _Daemon:
 
     def round(self) -> None:
         """Fetch, run what is due, send; what fails in one of them doesn't keep back the others."""
-        self._signals.round_began = time.monotonic()
+        self._signals.busy_since = self._began = time.monotonic()
         self._is_hurried = False
         self._round_of = now = self._now
         try:
@@ -336,7 +260,7 @@ class _Daemon:
     def _listen(self) -> None:
         """Have the mailboxes speak that can; one that can't now is left alone for a while."""
         for box in self._boxes.values():
-            box.voice = None
+            box.voice, box.has_spoken = None, False
             if box.source is None or not self._patience[box.number].is_over:
                 continue
             with self._faults_told(box.number):
@@ -353,7 +277,7 @@ class _Daemon:
             return self._patience["database"].until - now
         if any(box.has_spoken and now >= box.heeded_from for box in self._boxes.values()):
             return 0
-        pauses = [self._signals.round_began + self._every - now, LONGEST_SILENCE]
+        pauses = [self._began + self._every - now, LONGEST_SILENCE]
         pauses += [one.until - now for one in self._patience.values() if not one.is_over]
         pauses += [box.heeded_from - now for box in self._boxes.values() if box.heeded_from > now]
         if self._is_hurried:

@@ -86,7 +86,9 @@ def tick(context: typer.Context) -> int:
 @app.command()
 def daemon(
     context: typer.Context,
-    every: Annotated[float, typer.Option(help="Seconds between two looks into the mailbox.")] = 60,
+    every: Annotated[
+        float, typer.Option(min=1, help="Seconds between two looks into the mailbox.")
+    ] = 60,
 ) -> None:
     """Fetch, run and send for ever, waking for the next deadline; stops cleanly on SIGTERM."""
     from pbem.daemon import serve
