@@ -1,8 +1,8 @@
 """Which letters one of many senders may send: in order, each claimed, no more than a minute allows.
 
 On PostgreSQL any number of processes send at once. Each claims a letter for as long as it takes to
-send it; whose letter is being sent gets no other one meanwhile, so that none overtakes an earlier
-one. A claim dies with its process. On SQLite one process sends at a time.
+send it, by a lock on its row that dies with the process. Whose letter another one has in hand gets
+no later one from us, so that none overtakes an earlier one. On SQLite one process sends at a time.
 """
 
 from collections.abc import Iterator
@@ -90,16 +90,15 @@ def claimed(
 ) -> Iterator[tuple[Session, Letter] | None]:
     """Claim a letter while it is sent; yield it with the session, which marks it where it writes.
 
-    `None` where another process sends a letter to the same reader, or has sent this one.
+    `None` where another process has it in hand, or has sent it: that one goes on with what waits
+    for the same reader.
     """
     if claims_rows(engine):
         with store.writing(engine) as session:
-            letter = None
-            if store.hold(session, f"letters to {one.whose}"):
-                query = select(Letter).where(
-                    Letter.id == one.number, Letter.status == "queued", Letter.due <= now
-                )
-                letter = session.scalar(query.with_for_update(skip_locked=True))
+            query = select(Letter).where(
+                Letter.id == one.number, Letter.status == "queued", Letter.due <= now
+            )
+            letter = session.scalar(query.with_for_update(skip_locked=True))
             yield (session, letter) if letter else None
     else:
         session = desk.session(one.match)

@@ -140,11 +140,11 @@ def test_a_lock_leaves_no_transaction_open(shared: tuple[Engine, Engine]) -> Non
 def test_what_is_held_in_a_transaction_ends_with_it(shared: tuple[Engine, Engine]) -> None:
     one, other = shared
     with store.writing(one) as ours, store.writing(other) as theirs:
-        assert store.hold(ours, "letters to seat 1")
-        assert not store.hold(theirs, "letters to seat 1")
-        assert store.hold(theirs, "letters to seat 2")
+        assert store.hold(ours, "digests")
+        assert not store.hold(theirs, "digests")
+        assert store.hold(theirs, "throttle")
     with store.writing(other) as theirs:
-        assert store.hold(theirs, "letters to seat 1")
+        assert store.hold(theirs, "digests")
 
 
 def test_a_locked_match_takes_letters_and_mails(shared: tuple[Engine, Engine]) -> None:
