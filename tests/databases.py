@@ -24,6 +24,8 @@ from pbem import store
 # Where the run's server keeps its data; set for the processes that share it.
 _PLACE = "PBEM_TESTS_POSTGRES"
 
+_PREFIX = "pbem-postgres-"
+
 # What is written here need not outlive a power cut.
 _SETTINGS = """
 fsync = off
@@ -38,15 +40,28 @@ max_wal_senders = 0
 
 def reserve() -> None:
     """Choose where the server's data is to lie; called in the first process of a run."""
-    os.environ.setdefault(_PLACE, tempfile.mkdtemp(prefix="pbem-postgres-"))
+    place = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    (place / "owner").write_text(str(os.getpid()), "utf-8")
+    os.environ[_PLACE] = str(place)
+    # A run that was killed has left its server running.
+    for other in place.parent.glob(f"{_PREFIX}*/owner"):
+        try:
+            os.kill(int(other.read_text("utf-8")), 0)
+        except ProcessLookupError:
+            _clear(other.parent)
+        except (PermissionError, FileNotFoundError, ValueError):
+            continue
 
 
 def stop() -> None:
     """Stop the server, if one was started, and clear its data away; called where `reserve` was."""
-    place = Path(os.environ.pop(_PLACE))
+    _clear(Path(os.environ.pop(_PLACE)))
+
+
+def _clear(place: Path) -> None:
     if (place / "data" / "postmaster.pid").exists():
         _server(place / "data", start=True).stop()
-    shutil.rmtree(place)
+    shutil.rmtree(place, ignore_errors=True)
 
 
 def _server(data: Path, *, start: bool) -> Any:
