@@ -87,7 +87,7 @@ def tick(context: typer.Context) -> int:
 def daemon(
     context: typer.Context,
     every: Annotated[
-        float, typer.Option(min=1, help="Seconds between two looks into the mailbox.")
+        float, typer.Option(min=0.1, help="Seconds between two looks into the mailbox.")
     ] = 60,
 ) -> None:
     """Fetch, run and send for ever, waking for the next deadline; stops cleanly on SIGTERM."""

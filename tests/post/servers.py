@@ -204,8 +204,8 @@ def smtp_server(*, implicit: ssl.SSLContext | None = None, **settings: Any) -> I
 class Dovecot(NamedTuple):
     """A running Dovecot: anybody logs in with the password `secret` and has a mailbox of his own.
 
-    The user `plain` finds a server without MOVE and UIDPLUS, `uidplus` one without MOVE, `mute` one
-    without IDLE; `guest` may only read; the password of `umlaut` is `pässwörd`.
+    The user `plain` finds a server without MOVE and UIDPLUS, `uidplus` and `uidplus-cut` without
+    MOVE, `mute` without IDLE; `guest` may only read; the password of `umlaut` is `pässwörd`.
     """
 
     port: int
@@ -293,6 +293,7 @@ def dovecot_server(program: str, authority: trustme.CA) -> Iterator[Dovecot]:
     special = {
         "plain": "userdb_imap_capability=IMAP4rev1",
         "uidplus": "userdb_imap_capability=UIDPLUS",
+        "uidplus-cut": "userdb_imap_capability=UIDPLUS",
         "mute": "userdb_imap_capability=IMAP4rev1 MOVE",
         "guest": f"userdb_mail_plugins=acl userdb_acl=vfile:{folder}/acl",
     }
