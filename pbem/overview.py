@@ -7,7 +7,8 @@ from typing import NamedTuple
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
-from pbem import brakes, intake, matches, outbox, store
+from pbem import brakes, intake, matches, outbox, store, turns
+from pbem import game as games
 from pbem.config import Config
 from pbem.faults import Wrong
 from pbem.game import Json
@@ -240,8 +241,27 @@ def shown(
     return part("report.txt", facts, config.templates_folder)
 
 
+def preview(session: Session, match: Match, now: datetime) -> Json:
+    """Return what the turn would do now, storing nothing of it but that somebody looked."""
+    if match.status == "over":
+        raise Wrong(f"{match.name} is over; there is no turn to come")
+    if match.status == "open":
+        raise Wrong(f"{match.name} has not begun; {match.open_seats} seats are open")
+    phase = matches.phase(session, match)
+    done, _ = turns.played(match, phase)
+    store.record(session, match, now, "gm", "previewed", turn=match.turn)
+    return {
+        "match": match.name,
+        "turn": match.turn + 1,
+        "state": phase.game.dump(done.state),
+        "problems": turns.refused(done),
+        "waiting": list(phase.game.waiting(done.state)),
+        "events": [games.event_json(event) for event in done.events],
+    }
+
+
 def previewed(session: Session, config: Config, match: Match, preview: Json, now: datetime) -> str:
-    """Return what `turns.preview` has found as text: whose lines are refused, who orders next, and
+    """Return what `preview` has found as text: whose lines are refused, who orders next, and
     the public's report."""
     turn = Turn(
         number=preview["turn"],

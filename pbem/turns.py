@@ -17,8 +17,8 @@ from sqlalchemy.orm import Session
 
 from pbem import brakes, identity, matches, players, schedule, settings, store
 from pbem import game as games
-from pbem.faults import Away, Wrong
-from pbem.game import Json, Played
+from pbem.faults import Away
+from pbem.game import Played
 from pbem.matches import Phase
 from pbem.store import Match, Seat, Sheet, Tenure, Turn
 
@@ -172,8 +172,7 @@ def run(
     Another process that runs it is waited for, and then nothing is left to do.
     """
     with store.reading(engine) as session:
-        match = store.match_named(session, name)
-        turn = match.turn if match else 0
+        turn = session.scalar(select(Match.turn).where(Match.name == name))
     with store.alone(engine, "turn", name, wait=True):
         return _run(engine, name, now, fetched, away, early=turn if early else None)
 
@@ -234,9 +233,8 @@ def _runnable(session: Session, name: str, now: datetime, early: int | None) -> 
     match = store.match_named(session, name, lock=True)
     if match is None or match.status != "running":
         return None
-    is_due = match.early or match.run_now
-    is_due = is_due or (match.deadline is not None and match.deadline <= now)
-    return match if is_due or early == match.turn else None
+    is_past = match.deadline is not None and match.deadline <= now
+    return match if match.early or match.run_now or is_past or early == match.turn else None
 
 
 def _hold(session: Session, match: Match, now: datetime, why: str, **facts: Any) -> None:
@@ -315,7 +313,7 @@ def advance(session: Session, match: Match, now: datetime) -> Turn:
         state=phase.game.dump(done.state),
         events=[games.event_json(event) for event in done.events],
         orders=orders,
-        problems=_problems(done),
+        problems=refused(done),
         missing=list(phase.missing),
         ran=now,
         deadline=match.deadline,
@@ -325,14 +323,8 @@ def advance(session: Session, match: Match, now: datetime) -> Turn:
     for seat in phase.missing:
         store.record(session, match, now, seat, "no orders", turn=match.turn)
     _bring_late(session, match)
-    matches.tell(
-        session,
-        match,
-        "over" if over else "report",
-        {"missing": list(phase.missing)},
-        now,
-        turn=match.turn,
-    )
+    kind, facts = "over" if over else "report", {"missing": list(phase.missing)}
+    matches.tell(session, match, kind, facts, now, turn=match.turn)
     if over:
         winners = list(phase.game.winners(done.state))
         store.record(session, match, now, "program", "over", winners=winners)
@@ -398,26 +390,8 @@ def _missed(session: Session, match: Match, seat: Seat) -> int:
     return count
 
 
-def preview(session: Session, match: Match, now: datetime) -> Json:
-    """Return what the turn would do now, storing nothing of it but that somebody looked."""
-    if match.status == "over":
-        raise Wrong(f"{match.name} is over; there is no turn to come")
-    if match.status == "open":
-        raise Wrong(f"{match.name} has not begun; {match.open_seats} seats are open")
-    phase = matches.phase(session, match)
-    done, _ = played(match, phase)
-    store.record(session, match, now, "gm", "previewed", turn=match.turn)
-    return {
-        "match": match.name,
-        "turn": match.turn + 1,
-        "state": phase.game.dump(done.state),
-        "problems": _problems(done),
-        "waiting": list(phase.game.waiting(done.state)),
-        "events": [games.event_json(event) for event in done.events],
-    }
-
-
-def _problems(done: Played) -> dict[str, list[list[Any]]]:
+def refused(done: Played) -> dict[str, list[list[Any]]]:
+    """Return the lines that a turn did not carry out, by seat: the number of each, and why."""
     return {
         seat: [[problem.line, problem.message] for problem in problems]
         for seat, problems in done.problems.items()

@@ -140,7 +140,7 @@ def run(
     as_json: AsJson = False,
 ) -> int:
     """Run the turns that are due, the mailboxes fetched first."""
-    from pbem import overview, rounds, store, turns
+    from pbem import overview, rounds, store
 
     desk: Desk = context.obj
     config = desk.config()
@@ -154,7 +154,7 @@ def run(
     if dry_run and match is not None:
         with store.writing(engine) as session:
             row = find(session, match)
-            preview = turns.preview(session, row, desk.now)
+            preview = overview.preview(session, row, desk.now)
             told = "" if as_json else overview.previewed(session, config, row, preview, desk.now)
         cli.say_json(preview) if as_json else cli.say(told.rstrip("\n"))
         return 0

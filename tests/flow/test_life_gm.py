@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import Engine, inspect, select
 
-from pbem import identity, matches, outbox, rounds, store, turns
+from pbem import identity, matches, outbox, overview, rounds, store, turns
 from pbem.config import Config
 from pbem.game import Json
 from pbem.store import Letter, Match, Message
@@ -282,7 +282,7 @@ def test_a_look_at_sealed_orders_is_written_down_and_said_in_the_next_report(
     with opened(engine) as (session, row):
         assert gm.peek(session, row, seat_of(row, "Ann"), NOW) == "BID x 2"
     with opened(engine) as (session, row):
-        turns.preview(session, row, NOW)
+        overview.preview(session, row, NOW)
     run(engine, AFTER)
     with store.reading(engine) as session:
         report = session.scalars(select(Letter).where(Letter.kind == "report")).first()

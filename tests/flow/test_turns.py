@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import Engine, func, select
 
-from pbem import brakes, store, turns
+from pbem import brakes, overview, store, turns
 from pbem.store import Entry, Letter, Match, Turn
 from tests.conftest import BOARD, NOW, Post, begin, idle, mail
 
@@ -200,7 +200,7 @@ def test_a_preview_stores_nothing_but_that_somebody_looked(
     with store.writing(engine) as session:
         row = store.match_named(session, "hexem1")
         assert row is not None
-        seen = turns.preview(session, row, NOW)
+        seen = overview.preview(session, row, NOW)
     assert seen["state"]["phase"] == "muster"
     assert _match(engine).turn == 0
     with store.reading(engine) as session:
