@@ -1,7 +1,7 @@
 """Sending letters: in the order they were queued, each sent and marked, or tried again later."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -83,26 +83,42 @@ def _flush(engine: Engine, config: Config, sender: Sender, now: datetime, result
     allowance = Allowance(engine, config.mail.per_minute, now)
     # To whom somebody else is sending: he goes on with all that waits for that reader.
     theirs: set[str] = set()
+    begun: set[int | None] = set()
     desk = Desk(engine)
     try:
-        for page in waiting(engine, now):
-            for place, one in enumerate(page):
-                if not one.is_due:
-                    theirs.add(one.whose)
-                if one.whose in theirs:
-                    continue
-                if not allowance.take(len(page) - place):
-                    return
-                verdict = _send_one(engine, config, sender, desk, one, now)
-                if verdict is None:
-                    theirs.add(one.whose)
-                else:
-                    _note(result, one, verdict)
-                if verdict is None or not verdict.left:
-                    allowance.spare()
+        for one, wanted in _in_turn(engine, now, begun):
+            if not one.is_due:
+                theirs.add(one.whose)
+            if one.whose in theirs:
+                continue
+            if not allowance.take(wanted):
+                return
+            verdict = _send_one(engine, config, sender, desk, one, now)
+            if verdict is None:
+                theirs.add(one.whose)
+                begun.add(one.match)
+            else:
+                _note(result, one, verdict)
+            if verdict is None or not verdict.left:
+                allowance.spare()
     finally:
         desk.close()
         allowance.close()
+
+
+def _in_turn(
+    engine: Engine, now: datetime, begun: Set[int | None]
+) -> Iterator[tuple[Waiting, int]]:
+    """Yield the letters that wait, each with how many may yet leave, with it.
+
+    Those of a match in `begun`, which others are at, come at last, if any is then left: a match's
+    letters have so much in common that one process best writes them all.
+    """
+    for last in (False, True):
+        for page in waiting(engine, now) if begun or not last else ():
+            for place, one in enumerate(page):
+                if (one.match in begun) == last:
+                    yield one, len(page) - place
 
 
 def _gather(session: Session, now: datetime) -> None:

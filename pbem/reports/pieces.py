@@ -19,7 +19,7 @@ from xml.etree.ElementTree import Element
 
 from pbem.reports import fonts, png
 from pbem.reports.png import Colour
-from pbem.reports.sheet import Piece, Sheet, piece_of
+from pbem.reports.sheet import CLEAR, Piece, Sheet, piece_of
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
@@ -31,6 +31,9 @@ _PLAIN_PATH = re.compile(r"[MLQCZ\d., -]+")
 # nobody sees it, and a palette has but 256 entries.
 _STEPS = 6
 _NEAR = 20
+
+# What is seen of a row: clear gaps as in a letter belong to it.
+_SEEN = re.compile(rb"[^\0]+(?:\0{1,16}[^\0]+)*")
 
 Draw = Callable[[str], bytes]
 
@@ -236,12 +239,12 @@ def _drawn(
     drawn = draw(f"{head} {family}>{ElementTree.tostring(element, 'unicode')}</svg>")
     pixels = [[*zip(*[iter(row)] * 4, strict=True)] for row in png.rows(drawn)]
     fewer = _fewer(Counter(one for row in pixels for one in row))
-    colours = list(dict.fromkeys(one for one in fewer.values() if one[3]))
-    numbers = {one: colours.index(few) for one, few in fewer.items() if few[3]}
+    colours = [CLEAR, *dict.fromkeys(one for one in fewer.values() if one[3])]
+    numbers = {one: colours.index(few) if few[3] else 0 for one, few in fewer.items()}
     runs = []
     for y, row in enumerate(pixels, top):
-        line = bytes(numbers.get(one, 255) for one in row)
-        runs += [(left + run.start(), y, run[0]) for run in re.finditer(rb"[^\xff]+", line)]
+        line = bytes(numbers[one] for one in row)
+        runs += [(left + run.start(), y, run[0]) for run in _SEEN.finditer(line)]
     return piece_of(colours, runs)
 
 

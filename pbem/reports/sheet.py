@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 from pbem.reports.png import Colour
 
-_CLEAR: Colour = (0, 0, 0, 0)
+CLEAR: Colour = (0, 0, 0, 0)
 _MOST_COLOURS = 256
 # The colours of edges are rounded to so many steps of 255, so that there are fewer of them.
 _COARSE = 20
 
 
 class Run(NamedTuple):
-    """Pixels side by side, none clear: where they begin, and which of a piece's they are."""
+    """Pixels side by side: where they begin, and which of a piece's they are."""
 
     x: int
     y: int
@@ -67,8 +67,8 @@ def piece_of(colours: Sequence[Colour], found: Iterable[tuple[int, int, bytes]])
 @lru_cache(maxsize=4096)
 def _over(upper: Colour, lower: Colour) -> Colour:
     """Return what is seen where one colour lies over another (Porter and Duff's `over`)."""
-    if upper[3] == 255:
-        return upper
+    if upper[3] in (0, 255):
+        return upper if upper[3] else lower
     through = lower[3] * (255 - upper[3]) / 255
     opaque = upper[3] + through
     red, green, blue = (
@@ -89,8 +89,8 @@ class Sheet:
     def __init__(self, width: int, height: int) -> None:
         self.width, self.height = width, height
         self.scanlines = bytearray((width + 1) * height)
-        self.palette: dict[Colour, int] = {_CLEAR: 0}
-        self._colours = [_CLEAR]
+        self.palette: dict[Colour, int] = {CLEAR: 0}
+        self._colours = [CLEAR]
         self._tables: dict[tuple[Piece, int], bytes] = {}
         self._pixels: dict[tuple[Piece, int], bytes] = {}
 
