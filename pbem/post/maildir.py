@@ -36,6 +36,13 @@ class _Found(NamedTuple):
     seen: bool
 
 
+class _Read(NamedTuple):
+    """Which file was read under a key, its inode if that matters: names may occur twice."""
+
+    path: Path
+    inode: int | None
+
+
 class MaildirSource:
     """The mailbox in a Maildir: all in `new`, and what bears no flag S (seen) in `cur`."""
 
@@ -45,8 +52,7 @@ class MaildirSource:
         self.missed: Mapping[str, str] = {}
         self._path = path
         self._size_limit = size_limit
-        # Which file was read under a key: names are not always as unique as they should be.
-        self._read_as: dict[str, int] = {}
+        self._read_as: dict[str, _Read] = {}
 
     def fetch(self, known: Known = nothing_known) -> Iterator[Arrived]:
         """Yield what lies here, oldest first (see `Source.fetch`)."""
@@ -71,26 +77,32 @@ class MaildirSource:
 
     def confirm(self, keys: Sequence[str]) -> None:
         """Move messages to `cur` with the flag S, keeping their other flags."""
-        wanted = set(keys)
+        # Most lie where they were read; only for the others is all listed again.
+        wanted = {key for key in keys if not self._put_away(key, self._read_as.get(key))}
         for found in self._listed() if wanted else ():
             if found.key not in wanted or found.seen:
                 continue
-            try:
-                # Another file of that name has not been read yet.
-                if (
-                    self._read_as.get(found.key, found.path.stat().st_ino)
-                    != found.path.stat().st_ino
-                ):
-                    continue
-                found.path.rename(self._seen_name(found.path))
-            except FileNotFoundError:
-                log.info("%s: %s is gone", self.name, found.key)
-            except OSError as error:
-                raise Unreachable(
-                    f"{self.name}: {found.key} can't be moved to cur: {error.strerror}; "
-                    "give the program the right to write there",
-                    lasting=True,
-                ) from error
+            inode = self._read_as[found.key].inode if found.key in self._read_as else None
+            if not self._put_away(found.key, _Read(found.path, inode)):
+                log.info("%s: %s is gone, or another message by now", self.name, found.key)
+        for key in keys:
+            self._read_as.pop(key, None)
+
+    def _put_away(self, key: str, read: _Read | None) -> bool:
+        """Move one message to `cur`, if it lies at that path, and is the one that was read."""
+        try:
+            if read is None or read.inode not in (None, read.path.stat().st_ino):
+                return False
+            read.path.rename(self._seen_name(read.path))
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise Unreachable(
+                f"{self.name}: {key} can't be moved to cur: {error.strerror}; "
+                "give the program the right to write there",
+                lasting=True,
+            ) from error
+        return True
 
     def close(self) -> None:
         """Do nothing: a Maildir has no connection."""
@@ -131,7 +143,7 @@ class MaildirSource:
             # A pipe that somebody left here would block for ever.
             if not stat.S_ISREG(status.st_mode):
                 return None
-            self._read_as[found.key] = status.st_ino
+            self._read_as[found.key] = _Read(found.path, status.st_ino)
             large = status.st_size > self._size_limit
             with found.path.open("rb") as file:
                 raw = file.read(min(HEAD, self._size_limit)) if large else file.read()
