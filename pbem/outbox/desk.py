@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable
 from contextlib import ExitStack
 from typing import TypeVar
 
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine
 from sqlalchemy.orm import Session, selectinload
 
 from pbem import store
@@ -40,9 +40,9 @@ class Desk:
     def _read(self, match: int) -> list[Match | Seat]:
         """Read a match with all its seats; a session holds only what somebody else holds."""
         assert self._session is not None
-        seats = select(Seat).where(Seat.match_id == match).options(selectinload(Seat.addresses))
-        found = self._session.get_one(Match, match)
-        return [found, *self._session.scalars(seats), *found.seats]
+        seats = selectinload(Match.seats).selectinload(Seat.addresses)
+        found = self._session.get_one(Match, match, options=[seats])
+        return [found, *found.seats]
 
     def close(self) -> None:
         """End the session."""

@@ -11,7 +11,7 @@ the group stands.
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 from xml.etree import ElementTree
@@ -19,7 +19,7 @@ from xml.etree.ElementTree import Element
 
 from pbem.reports import fonts, png
 from pbem.reports.png import Colour
-from pbem.reports.sheet import CLEAR, Piece, Sheet, piece_of
+from pbem.reports.sheet import CLEAR, Piece, Sheet, piece_of, seen, side_by_side
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
@@ -30,12 +30,11 @@ _PLAIN_PATH = re.compile(r"[MLQCZ\d., -]+")
 # An edge has so many steps from one colour to the next, and what is nearer than this is one colour:
 # nobody sees it, and a palette has but 256 entries.
 _STEPS = 6
-_NEAR = 20
-
-# What is seen of a row: clear gaps as in a letter belong to it.
-_SEEN = re.compile(rb"[^\0]+(?:\0{1,16}[^\0]+)*")
+_NEAR = 28
 
 Draw = Callable[[str], bytes]
+# The tag and the attributes of an element.
+Shape = tuple[str, tuple[tuple[str, str], ...]]
 
 
 class Unfit(ValueError):
@@ -92,8 +91,18 @@ def _check(element: Element, attributes: str) -> None:
 
 def _read(parent: Element, frame: Frame) -> Iterator[tuple[Piece, int, int]]:
     """Yield the pieces of a picture or group, each with the pixel it is placed at."""
+    shapes: list[Shape] = []
     for element in parent:
         tag = element.tag.removeprefix(_SVG)
+        is_shape = tag in _SHAPES and (tag != "rect" or "stroke-dasharray" in element.attrib)
+        if is_shape:
+            _check(element, _SHAPES[tag])
+            shapes.append((tag, tuple(element.attrib.items())))
+        # In a group that may occur again what lies upon each other is one piece.
+        if shapes and not (is_shape and parent.tag == f"{_SVG}g" and element is not parent[-1]):
+            x, y = frame.x * frame.scale, frame.y * frame.scale
+            yield _shape(tuple(shapes), frame.scale, frame.draw), round(x), round(y)
+            shapes = []
         if tag == "g":
             _check(element, "transform")
             moved = _TRANSLATE.fullmatch(element.attrib["transform"])
@@ -103,13 +112,10 @@ def _read(parent: Element, frame: Frame) -> Iterator[tuple[Piece, int, int]]:
             yield from _read(element, frame._replace(x=frame.x + x, y=frame.y + y))
         elif tag == "text":
             yield from _text(element, frame)
-        elif tag == "rect" and "stroke-dasharray" not in element.attrib:
+        elif tag == "rect" and not is_shape:
             yield _rectangle(element, frame)
-        else:
-            _check(element, _SHAPES[tag])
-            shape = tuple(element.attrib.items())
-            x, y = frame.x * frame.scale, frame.y * frame.scale
-            yield _shape(tag, shape, frame.scale, frame.draw), round(x), round(y)
+        elif not is_shape:
+            raise Unfit(tag)
 
 
 _LINE = "fill stroke stroke-width stroke-dasharray stroke-linejoin"
@@ -122,44 +128,70 @@ _SHAPES = {
 
 
 def _text(element: Element, frame: Frame) -> Iterator[tuple[Piece, int, int]]:
-    """Set a line of text letter by letter, each to half a pixel, so that the distances are even."""
+    """Set a line of text word by word, each to half a pixel, so that the distances are even."""
     given = dict(element.attrib)
     x = (frame.x + float(given.pop("x", "0"))) * frame.scale
     y = (frame.y + float(given.pop("y", "0"))) * frame.scale
-    size, weight = given.pop("font-size", frame.font_size), given.pop("font-weight", "normal")
-    fill, anchor = given.pop("fill", "#000000"), given.pop("text-anchor", "start")
-    if given or len(element) or weight not in ("normal", "bold"):
+    anchor = {"start": 0, "middle": 0.5, "end": 1}[given.pop("text-anchor", "start")]
+    style = Style(
+        given.pop("font-size", frame.font_size),
+        given.pop("font-weight", "normal"),
+        given.pop("fill", "#000000"),
+    )
+    if given or len(element) or style.weight not in ("normal", "bold"):
         raise Unfit(f"a text with {given}")
-    advance, em = fonts.advances(weight == "bold"), float(size) * frame.scale
-    words = " ".join((element.text or "").split())
-    x -= {"start": 0, "middle": 0.5, "end": 1}[anchor] * em * sum(advance[c] for c in words)
-    for c in words:
-        if c != " ":
-            place, half = divmod(round(x * 2), 2)
-            yield _letter(c, size, weight, fill, half, frame.scale, frame.draw), place, round(y)
-        x += em * advance[c]
+    words = (element.text or "").split()
+    x -= anchor * style.length(" ".join(words)) * frame.scale
+    for word in words:
+        place, half = divmod(round(x * 2), 2)
+        yield _word(word, style, half, frame.scale, frame.draw), place, round(y)
+        x += style.length(f"{word} ") * frame.scale
 
 
-@lru_cache(maxsize=2048)
-def _letter(
-    c: str, size: str, weight: str, fill: str, half: int, scale: float, draw: Draw
-) -> Piece:
-    element = Element("text", {"font-size": size, "font-weight": weight, "fill": fill})
-    element.set("x", str(half / 2 / scale))
+class Style(NamedTuple):
+    """How a text is written."""
+
+    size: str
+    weight: str
+    fill: str
+
+    def length(self, text: str) -> float:
+        """Return how far a text moves the pen, in units."""
+        advance = fonts.advances(self.weight == "bold")
+        return float(self.size) * sum(advance[c] for c in text)
+
+
+@lru_cache(maxsize=1024)
+def _word(word: str, style: Style, half: int, scale: float, draw: Draw) -> Piece:
+    letters = []
+    for number, c in enumerate(word):
+        place, rest = divmod(round(style.length(word[:number]) * scale * 2) + half, 2)
+        letters.append((_letter(c, style, rest, scale, draw), place))
+    return side_by_side(letters)
+
+
+@lru_cache(maxsize=1024)
+def _letter(c: str, style: Style, half: int, scale: float, draw: Draw) -> Piece:
+    given = {"font-size": style.size, "font-weight": style.weight, "fill": style.fill}
+    element = Element("text", {**given, "x": str(half / 2 / scale)})
     element.text = c
-    em = float(size)
-    wide = fonts.advances(weight == "bold")[c] * em
-    return _drawn(element, (-0.4 * em, -1.1 * em, wide + 0.4 * em, 0.4 * em), scale, draw)
+    em = float(style.size)
+    box = (-0.4 * em, -1.1 * em, style.length(c) + 0.4 * em, 0.4 * em)
+    return _drawn([element], box, scale, draw)
 
 
 @lru_cache(maxsize=512)
-def _shape(tag: str, attributes: tuple[tuple[str, str], ...], scale: float, draw: Draw) -> Piece:
-    given = dict(attributes)
-    xs, ys = zip(*_points(tag, given), strict=True)
-    # Mitres reach further than half the line.
-    edge = float(given.get("r", "0")) + 2 * float(given.get("stroke-width", "1"))
-    box = (min(xs) - edge, min(ys) - edge, max(xs) + edge, max(ys) + edge)
-    return _drawn(Element(tag, given), box, scale, draw)
+def _shape(shapes: tuple[Shape, ...], scale: float, draw: Draw) -> Piece:
+    boxes = []
+    for tag, attributes in shapes:
+        given = dict(attributes)
+        xs, ys = zip(*_points(tag, given), strict=True)
+        # Mitres reach further than half the line.
+        edge = float(given.get("r", "0")) + 2 * float(given.get("stroke-width", "1"))
+        boxes.append((min(xs) - edge, min(ys) - edge, max(xs) + edge, max(ys) + edge))
+    left, top, right, bottom = zip(*boxes, strict=True)
+    elements = [Element(tag, dict(attributes)) for tag, attributes in shapes]
+    return _drawn(elements, (min(left), min(top), max(right), max(bottom)), scale, draw)
 
 
 def _points(tag: str, given: Mapping[str, str]) -> list[tuple[float, float]]:
@@ -206,7 +238,7 @@ def _corners(
     side = str(length / scale)
     box = (-edge, -edge, length / scale + edge, length / scale + edge)
     return _drawn(
-        Element("rect", {**given, "width": side, "height": side}), box, scale, draw
+        [Element("rect", {**given, "width": side, "height": side})], box, scale, draw
     ), length
 
 
@@ -228,24 +260,22 @@ def _stretched(piece: Piece, middle: int, wider: int, higher: int) -> Piece:
 
 
 def _drawn(
-    element: Element, box: tuple[float, float, float, float], scale: float, draw: Draw
+    elements: Sequence[Element], box: tuple[float, float, float, float], scale: float, draw: Draw
 ) -> Piece:
-    """Draw an element that lies within a box, given in its own units."""
+    """Draw what lies within a box, given in its own units."""
     left, top = (math.floor(least * scale) for least in box[:2])
     wide, high = math.ceil(box[2] * scale) - left, math.ceil(box[3] * scale) - top
     view = f"{left / scale} {top / scale} {wide / scale} {high / scale}"
     head = f'<svg xmlns="{_SVG[1:-1]}" width="{wide}" height="{high}" viewBox="{view}"'
     family = f'font-family="{fonts.FAMILY}"'
-    drawn = draw(f"{head} {family}>{ElementTree.tostring(element, 'unicode')}</svg>")
+    inside = "".join(ElementTree.tostring(element, "unicode") for element in elements)
+    drawn = draw(f"{head} {family}>{inside}</svg>")
     pixels = [[*zip(*[iter(row)] * 4, strict=True)] for row in png.rows(drawn)]
     fewer = _fewer(Counter(one for row in pixels for one in row))
     colours = [CLEAR, *dict.fromkeys(one for one in fewer.values() if one[3])]
     numbers = {one: colours.index(few) if few[3] else 0 for one, few in fewer.items()}
-    runs = []
-    for y, row in enumerate(pixels, top):
-        line = bytes(numbers[one] for one in row)
-        runs += [(left + run.start(), y, run[0]) for run in _SEEN.finditer(line)]
-    return piece_of(colours, runs)
+    lines = [bytes(numbers[one] for one in row) for row in pixels]
+    return piece_of(colours, seen(dict(enumerate(lines, top)), left))
 
 
 def _fewer(colours: Counter[Colour]) -> dict[Colour, Colour]:

@@ -1,6 +1,7 @@
 """A sheet that pieces of a picture are laid on: pixels by a palette, as a PNG has them."""
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -9,8 +10,11 @@ from pbem.reports.png import Colour
 
 CLEAR: Colour = (0, 0, 0, 0)
 _MOST_COLOURS = 256
-# The colours of edges are rounded to so many steps of 255, so that there are fewer of them.
-_COARSE = 20
+# The colours of edges are rounded to so much of 255, so that there are fewer of them.
+_COARSE = 28
+
+
+_SEEN = re.compile(rb"[^\0]+")
 
 
 class Run(NamedTuple):
@@ -62,6 +66,35 @@ def piece_of(colours: Sequence[Colour], found: Iterable[tuple[int, int, bytes]])
         runs.append(Run(x, y, end, end + len(pixels)))
         end += len(pixels)
     return Piece(tuple(colours), b"".join(pixels for _, _, pixels in found), tuple(runs))
+
+
+def seen(rows: Mapping[int, bytes], left: int) -> Iterator[tuple[int, int, bytes]]:
+    """Yield the runs of rows of pixels that begin `left` of a place, 0 being what is clear."""
+    for y, row in rows.items():
+        for run in _SEEN.finditer(row):
+            yield left + run.start(), y, run[0]
+
+
+def side_by_side(pieces: Sequence[tuple[Piece, int]]) -> Piece:
+    """Return pieces as one, each having been moved so far to the right."""
+    colours = sorted({colour for piece, _ in pieces for colour in piece.colours}, key=_opacity)
+    left = min(piece.box[0] + moved for piece, moved in pieces)
+    wide = max(piece.box[2] + moved for piece, moved in pieces) - left
+    rows: dict[int, bytearray] = {}
+    for piece, moved in pieces:
+        table = bytes(map(colours.index, piece.colours)).ljust(256, b"\0")
+        pixels = piece.pixels.translate(table)
+        for run in piece.runs:
+            row = rows.setdefault(run.y, bytearray(wide))
+            new = slice(run.x + moved - left, run.x + moved - left + run.last - run.first)
+            # Where letters touch, the more opaque pixel is seen.
+            row[new] = bytes(map(max, row[new], pixels[run.first : run.last]))
+    # The clear gaps in letters belong to their rows, for fewer runs are laid sooner.
+    return piece_of(colours, ((left, y, bytes(row)) for y, row in rows.items()))
+
+
+def _opacity(colour: Colour) -> tuple[int, Colour]:
+    return colour[3], colour
 
 
 @lru_cache(maxsize=4096)

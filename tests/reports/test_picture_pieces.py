@@ -67,7 +67,8 @@ PICTURES = {
 def test_a_picture_looks_the_same_as_drawn_whole(inside: str) -> None:
     one, other = laid(svg(inside)), whole(svg(inside))
     assert unlike(other, whole(svg(""))) > 0.01
-    assert unlike(one, other) < 0.01
+    # Letters may stand a quarter of a pixel aside.
+    assert unlike(one, other) < (0.015 if "<text" in inside else 0.001)
 
 
 def test_a_piece_is_drawn_once_for_all_pictures() -> None:
