@@ -21,6 +21,12 @@ DUE = ("--clock", "2026-12-06T19:01:00+00:00")
 
 
 @pytest.fixture
+def database(both: str) -> str:
+    """The URL of the house's database, of one kind and of the other."""
+    return both
+
+
+@pytest.fixture
 def hexem1(pbem: Command) -> Command:
     """A match of two, due on Sunday evening in Berlin."""
     options = ("--option", "trust=address", "--schedule", "weekly Sun 20:00")
