@@ -21,7 +21,7 @@ from pbem import brakes, matches, outbox, post, store, turns
 from pbem.config import Config
 from pbem.faults import Away, Wrong
 from pbem.post import Cursor, settings
-from pbem.store import Letter, Match, Message
+from pbem.store import Match, Message
 
 if TYPE_CHECKING:
     # Taking mail in and obeying take long to import, and most ticks find no mail.
@@ -315,8 +315,7 @@ def send(
     So does one that is asked to stop, between two letters.
     """
     with store.reading(engine) as session:
-        waiting = select(Letter.id).where(Letter.status == "queued", Letter.due <= now)
-        if session.scalar(waiting.limit(1)) is None:
+        if not outbox.is_any_due(session, now):
             return outbox.Sent()
     try:
         wanted = settings.read_sender(config.sender, "sender", config.folder)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, or_, select, update
 from sqlalchemy.orm import Session
 
 from pbem import store
@@ -25,6 +25,8 @@ SHARE = 20
 # fast is not overtaken by those of another.
 SKEW = timedelta(minutes=1)
 MINUTE = timedelta(minutes=1)
+# No letter is put off for longer, a digest's aside: one due later was put off by a wrong clock.
+FURTHEST = timedelta(days=1) + SKEW
 
 
 class Waiting(NamedTuple):
@@ -39,6 +41,20 @@ class Waiting(NamedTuple):
     whose: str
     match: int | None
     is_due: bool
+
+
+def is_any_due(session: Session, now: datetime) -> bool:
+    """Tell whether a letter waits that is to be sent now."""
+    due = or_(Letter.due <= now, Letter.due > now + FURTHEST)
+    query = select(Letter.id).where(Letter.status == "queued", due)
+    return session.scalar(query.limit(1)) is not None
+
+
+def recall(session: Session, now: datetime) -> None:
+    """Have the letters sent now that were put off while a clock was ahead."""
+    session.execute(
+        update(Letter).where(Letter.status == "queued", Letter.due > now + FURTHEST).values(due=now)
+    )
 
 
 def waiting(engine: Engine, now: datetime) -> Iterator[list[Waiting]]:

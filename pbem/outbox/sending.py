@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from pbem import store, undelivered
 from pbem.config import Config
-from pbem.outbox.claiming import Allowance, Waiting, claimed, claims_rows, waiting
+from pbem.outbox.claiming import Allowance, Waiting, claimed, claims_rows, recall, waiting
 from pbem.outbox.desk import Desk
 from pbem.outbox.writing import SHOW_A_TURN, compose, return_path, turn_shown
 from pbem.post import Accepted, Refused, Sender, Unsure
@@ -78,6 +78,7 @@ def flush(engine: Engine, config: Config, sender: Sender, now: datetime) -> Sent
 
 def _flush(engine: Engine, config: Config, sender: Sender, now: datetime, result: Sent) -> None:
     with store.writing(engine) as session:
+        recall(session, now)
         if store.hold(session, "digests"):
             _gather(session, now)
     allowance = Allowance(engine, config.mail.per_minute, now)

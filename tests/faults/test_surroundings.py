@@ -16,11 +16,11 @@ from sqlalchemy import select
 from pbem import rounds, store
 from pbem.config import Config
 from pbem.faults import Away, Wrong
-from pbem.store import Match, Turn, database
+from pbem.store import Letter, Match, Turn, database
 from tests.conftest import NOW, mail
 from tests.faults import world
 from tests.faults.world import Step
-from tests.flow.rig import DAY, DEADLINE, MINUTE, WEEK
+from tests.flow.rig import DAY, DEADLINE, HOUR, MINUTE, WEEK
 
 FOLDERS = world.Folders()
 YEAR = timedelta(days=365)
@@ -169,6 +169,25 @@ def test_a_clock_that_jumps_a_year_ahead_runs_nothing_and_right_again_all_goes_o
         for one in (house, undisturbed)
     )
     assert found == wanted
+
+
+def test_letters_put_off_while_the_clock_was_ahead_leave_when_it_is_right_again(
+    tmp_path: Path,
+) -> None:
+    house = FOLDERS.build(tmp_path / "house")
+    out = house.folder / "mail" / "out"
+    shutil.rmtree(out)
+    out.write_text("no Maildir")
+    with pytest.raises(Away):
+        world.tick(house, NOW + YEAR)()
+    with world.using(house) as engine, store.writing(engine) as session:
+        # As after a temporary refusal at that time.
+        for letter in session.scalars(select(Letter)):
+            letter.due, letter.tries = NOW + YEAR + HOUR, 5
+    out.unlink()
+    world.tick(house, NOW + HOUR)()
+    # Two welcomes, and what the game master was told of a match so long overdue.
+    assert len(FOLDERS.left(house)) == 3
 
 
 def test_a_clock_that_goes_back_runs_no_turn_twice_and_sends_nothing_again(tmp_path: Path) -> None:
