@@ -8,10 +8,13 @@ What is written in a group that is moved (`<g transform="translate(…)">`) is t
 the group stands.
 """
 
+import itertools
 import math
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 from xml.etree import ElementTree
@@ -31,6 +34,8 @@ _PLAIN_PATH = re.compile(r"[MLQCZ\d., -]+")
 # nobody sees it, and a palette has but 256 entries.
 _STEPS = 6
 _NEAR = 28
+
+_HEX_COLOUR = re.compile("#(?:[0-9A-Fa-f]{3}){1,2}")
 
 Draw = Callable[[str], bytes]
 # The tag and the attributes of an element.
@@ -163,10 +168,17 @@ class Style(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def _word(word: str, style: Style, half: int, scale: float, draw: Draw) -> Piece:
+    if not _HEX_COLOUR.fullmatch(style.fill):
+        raise Unfit(f"a text in {style.fill}")
+    digits = style.fill[1:]
+    red, green, blue = bytes.fromhex(digits if len(digits) == 6 else "".join(c + c for c in digits))
     letters = []
     for number, c in enumerate(word):
         place, rest = divmod(round(style.length(word[:number]) * scale * 2) + half, 2)
-        letters.append((_letter(c, style, rest, scale, draw), place))
+        black = _letter(c, style._replace(fill="#000000"), rest, scale, draw)
+        # A letter is drawn once for all the colours it is written in.
+        coloured = tuple((red, green, blue, colour[3]) for colour in black.colours)
+        letters.append((replace(black, colours=coloured), place))
     return side_by_side(letters)
 
 
@@ -176,7 +188,7 @@ def _letter(c: str, style: Style, half: int, scale: float, draw: Draw) -> Piece:
     element = Element("text", {**given, "x": str(half / 2 / scale)})
     element.text = c
     em = float(style.size)
-    box = (-0.4 * em, -1.1 * em, style.length(c) + 0.4 * em, 0.4 * em)
+    box = (-0.3 * em, -1.1 * em, style.length(c) + 0.3 * em, 0.4 * em)
     return _drawn([element], box, scale, draw)
 
 
@@ -270,12 +282,21 @@ def _drawn(
     family = f'font-family="{fonts.FAMILY}"'
     inside = "".join(ElementTree.tostring(element, "unicode") for element in elements)
     drawn = draw(f"{head} {family}>{inside}</svg>")
-    pixels = [[*zip(*[iter(row)] * 4, strict=True)] for row in png.rows(drawn)]
-    fewer = _fewer(Counter(one for row in pixels for one in row))
+    # A pixel is four bytes, which are handled as one number.
+    pixels = [memoryview(row).cast("I") for row in png.rows(drawn)]
+    found = Counter(itertools.chain.from_iterable(pixels))
+    shades = {one: _colour(one) for one in found}
+    fewer = _fewer(Counter({shades[one]: count for one, count in found.items()}))
     colours = [CLEAR, *dict.fromkeys(one for one in fewer.values() if one[3])]
-    numbers = {one: colours.index(few) if few[3] else 0 for one, few in fewer.items()}
-    lines = [bytes(numbers[one] for one in row) for row in pixels]
+    places = {colour: number for number, colour in enumerate(colours)}
+    numbers = {one: places.get(fewer[shade], 0) for one, shade in shades.items()}
+    lines = [bytes(map(numbers.__getitem__, row)) for row in pixels]
     return piece_of(colours, seen(dict(enumerate(lines, top)), left))
+
+
+def _colour(number: int) -> Colour:
+    red, green, blue, alpha = number.to_bytes(4, sys.byteorder)
+    return red, green, blue, alpha
 
 
 def _fewer(colours: Counter[Colour]) -> dict[Colour, Colour]:

@@ -50,6 +50,9 @@ def _chunks(png: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 def _unfiltered(kind: int, row: bytearray, above: bytes) -> bytes:
     """Undo the filter of a row of four bytes a pixel, given the row above it (RFC 2083, 6)."""
+    # Most rows of a letter are clear.
+    if not any(row) and not any(above):
+        return above
     if kind == 1:
         for at in range(4, len(row)):
             row[at] = row[at] + row[at - 4] & 255
