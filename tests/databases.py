@@ -95,6 +95,7 @@ class Postgres:
             self.server, poolclass=NullPool, isolation_level="AUTOCOMMIT", hide_parameters=True
         )
         self._names = (f"pbem_test_{os.getpid()}_{number}" for number in count())
+        self._copies: list[str] = []
         self._template = next(self._names)
         self._say(f"CREATE DATABASE {self._template} TEMPLATE template0 ENCODING 'UTF8'")
         store.create(self.url(self._template))
@@ -102,6 +103,13 @@ class Postgres:
     def url(self, name: str) -> str:
         """Return the URL of a database, its password in it."""
         return self.server.set(database=name).render_as_string(hide_password=False)
+
+    def copy(self, url: str) -> str:
+        """Copy a database that nobody uses; return the copy's URL. It is dropped at the end."""
+        name = next(self._names)
+        self._say(f"CREATE DATABASE {name} TEMPLATE {make_url(url).database} STRATEGY FILE_COPY")
+        self._copies.append(name)
+        return self.url(name)
 
     @contextmanager
     def fresh(self, empty: str = "") -> Iterator[str]:
@@ -121,7 +129,8 @@ class Postgres:
 
     def close(self) -> None:
         """Drop what is left."""
-        self._say(f"DROP DATABASE {self._template} WITH (FORCE)")
+        for name in (*self._copies, self._template):
+            self._say(f"DROP DATABASE {name} WITH (FORCE)")
         self._engine.dispose()
 
     def _say(self, statement: str) -> None:

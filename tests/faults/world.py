@@ -24,6 +24,7 @@ from pbem import config, identity, matches, rounds, store
 from pbem.config import Config
 from pbem.store import Entry, Letter, Match, Message, Seat, Sheet, Turn
 from tests.conftest import NOW, begin, mail
+from tests.databases import Postgres
 from tests.flow.rig import DEADLINE, HOUR, MINUTE
 from tests.post.servers import Dovecot, Post
 
@@ -125,6 +126,24 @@ class Folders:
 
 
 @dataclass
+class Shared(Folders):
+    """Maildirs, in and out, and a database on PostgreSQL."""
+
+    postgres: Postgres
+    empty: str
+
+    def build(self, folder: Path) -> Config:
+        return _built(folder, config.TEXT.replace(_DATABASE, self.postgres.copy(self.empty)))
+
+    def copy(self, house: Config, folder: Path) -> Config:
+        shutil.copytree(house.folder, folder)
+        path = folder / "pbem.toml"
+        copied = self.postgres.copy(house.database)
+        path.write_text(path.read_text().replace(house.database, copied), "utf-8")
+        return config.load(path)
+
+
+@dataclass
 class Servers:
     """A mailbox on an IMAP server, each house's its own; letters leave by SMTP."""
 
@@ -169,6 +188,7 @@ class Servers:
         return self.dovecot.homes / str(house.sources[0]["user"]) / "Maildir"
 
 
+_DATABASE = "sqlite:///pbem.sqlite"
 _SOURCE = 'kind = "maildir"\npath = "mail/in"'
 _SENDER = 'kind = "maildir"\npath = "mail/out"'
 _IMAP = (
@@ -316,7 +336,7 @@ def _told(turn: Turn) -> str:
 
 
 # Facts of letters that name rows by their numbers.
-_NUMBERS = ("sheet", "letters", "entry")
+_NUMBERS = ("sheet", "letters", "entry", "number", "message")
 
 
 def _bare(facts: Mapping[str, Any]) -> str:
