@@ -1,25 +1,20 @@
 """The templates: where they are looked for, what they can use, and how a broken one is named."""
 
 import itertools
-import os
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
-from hashlib import sha256
-from importlib.metadata import entry_points
-from importlib.util import find_spec
 from pathlib import Path
 from traceback import walk_tb
 from typing import TYPE_CHECKING, Any
 
 from pbem.reports.once import render_once
+from pbem.roots import roots
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from jinja2.runtime import Context
-
-_HERE = Path(__file__).resolve().parent.parent
 
 # What no letter holds: control codes (line feed and tab aside), halves of characters, and marks
 # that can't be seen, those that turn the direction of writing among them. Joiners stay: Persian
@@ -67,7 +62,7 @@ def environment(folder: Path | None, game: str | None, markup: bool) -> "Environ
             return super().getattr(obj, attribute)
 
     made = Facts(
-        loader=FunctionLoader(partial(_source, _roots(folder, game))),
+        loader=FunctionLoader(partial(_source, roots(folder, game))),
         undefined=StrictUndefined,
         autoescape=markup,
         trim_blocks=True,
@@ -245,17 +240,17 @@ def _inner(value: Any) -> str:
     return f"({said(value)})" if isinstance(value, Mapping | list | tuple) else said(value)
 
 
-def _source(roots: Sequence[Path], name: str) -> tuple[str, str, Callable[[], bool]] | None:
+def _source(places: Sequence[Path], name: str) -> tuple[str, str, Callable[[], bool]] | None:
     """Read a template, with its path and what tells whether it is still the one to use.
 
     A daemon runs for months: a template changed, or laid into a folder that comes before, is used.
     """
-    path = _first(roots, name)
+    path = _first(places, name)
     if path is None:
         return None
     read = path.stat().st_mtime_ns
     text = path.read_text("utf-8")
-    before = [root / name for root in itertools.takewhile(lambda root: root / name != path, roots)]
+    before = [root / name for root in itertools.takewhile(lambda root: root / name != path, places)]
 
     def is_current() -> bool:
         try:
@@ -266,45 +261,13 @@ def _source(roots: Sequence[Path], name: str) -> tuple[str, str, Callable[[], bo
     return text, str(path), is_current
 
 
-def _first(roots: Sequence[Path], name: str) -> Path | None:
-    return next((path for root in roots if (path := root / name).is_file()), None)
-
-
-def _roots(folder: Path | None, game: str | None) -> list[Path]:
-    """List the folders that exist, in the order they are looked in."""
-    # In a wheel the templates stand inside the package, in the source tree beside it.
-    inside, beside = _HERE / "templates", _HERE.parent / "templates"
-    roots = [folder] if folder else []
-    roots.append(inside if inside.is_dir() else beside)
-    for point in entry_points(group="pbem.games", name=game) if game else ():
-        spec = find_spec(point.module)
-        package = spec and (spec.name if spec.submodule_search_locations else spec.parent)
-        home = find_spec(package) if package else None
-        roots += [
-            Path(place) / "templates" for place in (home and home.submodule_search_locations) or ()
-        ]
-    return [root for root in roots if root.is_dir()]
-
-
-def fingerprint(folder: Path | None, *others: Path) -> str:
-    """Return what is the same only while all templates of all games are, and all files that stand
-    in some other folders."""
-    found = sha256()
-    games = sorted({point.name for point in entry_points(group="pbem.games")})
-    roots = [root for game in (None, *games) for root in _roots(folder, game)]
-    for root in dict.fromkeys([*roots, *others]):
-        for place, folders, names in os.walk(root):
-            folders[:] = sorted(one for one in folders if one != "__pycache__")
-            for name in sorted(names):
-                path = f"{place}{os.sep}{name}"
-                with open(path, "rb") as file:  # noqa: PTH123  (it is done at every build)
-                    found.update(b"\0".join((path.encode(), file.read(), b"")))
-    return found.hexdigest()
+def _first(places: Sequence[Path], name: str) -> Path | None:
+    return next((path for root in places if (path := root / name).is_file()), None)
 
 
 def read(name: str, folder: Path | None, game: str | None = None) -> str | None:
     """Return the text of a file among the templates as it stands, or `None` where there is none."""
-    path = _first(_roots(folder, game), name)
+    path = _first(roots(folder, game), name)
     return None if path is None else path.read_text("utf-8")
 
 
