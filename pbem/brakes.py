@@ -5,7 +5,8 @@ answer; whoever called is given it as a value.
 """
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
+from functools import cache
 from typing import NamedTuple
 
 from sqlalchemy import or_, select
@@ -14,6 +15,11 @@ from sqlalchemy.orm import Session
 from pbem import matches, schedule, store
 from pbem.matches import Phase
 from pbem.store import Match
+
+_UNREMINDED = (
+    Match.status == "running",
+    or_(Match.reminded.is_(None), Match.reminded != Match.deadline),
+)
 
 
 class Brake(NamedTuple):
@@ -154,24 +160,16 @@ def remind(session: Session, now: datetime) -> int:
 
     One a deadline; none where the whole phase is no longer than the time set by `remind`.
     """
-    query = (
-        select(Match)
-        .where(
-            Match.status == "running",
-            Match.deadline > now,
-            or_(Match.reminded.is_(None), Match.reminded != Match.deadline),
-        )
-        .order_by(Match.id)
-    )
     count = 0
-    # A match that another process has in hand is looked at again at the next tick.
-    for match in session.scalars(query.with_for_update(key_share=True, skip_locked=True)):
-        before = schedule.parse_duration(str(match.settings.get("remind", "24h")))
-        deadline = match.deadline
-        if not before or deadline is None or now < deadline - before:
+    for number, before in _near(session, now):
+        # A match that another process has in hand is looked at again at the next tick.
+        query = select(Match).where(Match.id == number, *_UNREMINDED)
+        match = session.scalar(query.with_for_update(key_share=True, skip_locked=True))
+        # Its deadline may have been moved since.
+        if match is None or match.deadline is None or now < match.deadline - before:
             continue
-        match.reminded = deadline
-        if deadline - match.began <= before:
+        match.reminded = match.deadline
+        if match.deadline - match.began <= before:
             continue
         awaited = matches.phase(session, match).awaited
         for seat in match.seats:
@@ -179,6 +177,21 @@ def remind(session: Session, now: datetime) -> int:
                 store.queue(session, "reminder", {}, now, seat=seat, turn=match.turn)
                 count += 1
     return count
+
+
+def _near(session: Session, now: datetime) -> list[tuple[int, timedelta]]:
+    """Return the matches whose players are to be reminded, with how long before the deadline.
+
+    Of the others, which are nearly all, no more is read than tells so.
+    """
+    query = (
+        select(Match.id, Match.deadline, Match.settings["remind"].as_string())
+        .where(*_UNREMINDED, Match.deadline > now)
+        .order_by(Match.id)
+    )
+    lead = cache(schedule.parse_duration)
+    found = [(number, at, lead(text or "24h")) for number, at, text in session.execute(query)]
+    return [(number, before) for number, at, before in found if before and now >= at - before]
 
 
 def is_overdue(match: Match, now: datetime) -> bool:
