@@ -33,12 +33,17 @@
     return all;
   }
 
-  // An arrow over the border of two hexes, from one middle towards the other.
+  // As the page itself writes a change.
+  const signed = (number) => (number > 0 ? `+${number}` : `${number}`);
+
+  // An arrow over the border of two hexes, so short that it meets nothing written in either.
   function arrow(source, target) {
     const [dx, dy] = [target.x - source.x, target.y - source.y];
+    // Labels above are wider than letters below: it keeps off the labels.
+    const end = 0.58 - 0.04 * Math.sign(dy);
     const at = (along, across) =>
       `${source.x + dx * along - dy * across} ${source.y + dy * along + dx * across}`;
-    return `M${at(0.32, 0)}L${at(0.7, 0)}M${at(0.58, 0.1)}L${at(0.7, 0)}L${at(0.58, -0.1)}`;
+    return `M${at(end - 0.2, 0)}L${at(end, 0)}M${at(end - 0.06, 0.06)}L${at(end, 0)}L${at(end - 0.06, -0.06)}`;
   }
 
   function setUp(figure) {
@@ -66,6 +71,7 @@
     const changed = figure.querySelector(".changed");
     const now = figure.querySelector(".now");
     const endCaption = caption.textContent;
+    const { first, each } = figure.dataset;
     let timer = 0;
 
     function borders(frame) {
@@ -85,6 +91,32 @@
       figure.querySelector(".edges").setAttribute("d", edges);
     }
 
+    function holdings(frame) {
+      const held = marks.map(() => [0, 0]);
+      for (const [mark, armies] of frame) {
+        held[mark][0] += 1;
+        held[mark][1] += armies;
+      }
+      return held;
+    }
+    const begun = holdings(all[0]);
+
+    // The table beside the board: what each holds at a step and, where it has columns for that,
+    // how far that is from the beginning.
+    function count(frame) {
+      holdings(frame).forEach((held, mark) => {
+        rows[mark].hidden = !always[mark] && !held[0];
+        const hasChanges = cells[mark].length > held.length;
+        held
+          .flatMap((number, at) =>
+            hasChanges ? [number, signed(number - begun[mark][at])] : [number],
+          )
+          .forEach((value, at) => {
+            cells[mark][at].textContent = value;
+          });
+      });
+    }
+
     function drawn(name, attributes) {
       const made = document.createElementNS(now.namespaceURI, name);
       for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
@@ -97,28 +129,23 @@
       const target = hexes[item.dataset.at];
       now.append(drawn("use", { href: "#ring", x: target.x, y: target.y }));
       for (const from of item.dataset.from.split(" ").filter(Boolean)) {
-        now.append(drawn("path", { d: arrow(hexes[from], target) }));
+        const d = arrow(hexes[from], target);
+        // A light rim keeps it apart from the borders that it crosses.
+        now.append(drawn("path", { d, stroke: "var(--paper)", "stroke-width": 5 }), drawn("path", { d }));
       }
     }
 
     function show(step) {
       const frame = all[step];
-      const held = marks.map(() => [0, 0]);
       frame.forEach(([mark, armies], at) => {
         const { fill, armies: number, letter } = hexes[at];
-        held[mark][0] += 1;
-        held[mark][1] += armies;
         fill.setAttribute("fill", marks[mark].colour);
         number.textContent = armies;
         number.setAttribute("font-size", armies < 1000 ? 18 : 13);
         letter.textContent = marks[mark].letter;
       });
       borders(frame);
-      held.forEach(([number, armies], mark) => {
-        rows[mark].hidden = !always[mark] && !number;
-        cells[mark][0].textContent = number;
-        cells[mark][1].textContent = armies;
-      });
+      count(frame);
       items.forEach((item, at) => {
         if (at === step - 1) item.setAttribute("aria-current", "step");
         else item.removeAttribute("aria-current");
@@ -127,11 +154,11 @@
       point(item);
       changed.setAttribute("visibility", step === last ? "visible" : "hidden");
       if (item) told.replaceChildren(...item.cloneNode(true).childNodes);
-      else told.textContent = figure.dataset.first;
+      else told.textContent = `${first}.`;
       slider.value = step;
       slider.setAttribute("aria-valuetext", `${step} of ${last}`);
       shown.textContent = `${step} of ${last}`;
-      caption.textContent = step === last ? endCaption : "At this step";
+      caption.textContent = step === last ? endCaption : step ? `${each} ${step}` : first;
       figure.dataset.step = step;
     }
 

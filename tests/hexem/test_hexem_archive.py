@@ -197,6 +197,18 @@ def test_rule_1_and_2_each_bid_says_who_got_the_country_and_for_what() -> None:
     assert [step["facts"]["country"] for step in chapter(one, 1)["steps"]] == ["y", "x", "z"]
 
 
+def test_rule_1_charts_begin_when_the_countries_are_given_out() -> None:
+    board = "A1=-3/x A2=-3/x B1=-4/y B2=-4/y C1=-2/z C2=-2/z"
+    bidding = record(position(board, "countries", 0))
+    assert course(bidding)["charts"] == []
+    hexes, armies = course(record(position(board, "countries", 0), {"Ann": "BID y 1"}))["charts"]
+    assert (hexes["title"], hexes["seats"]["Ann"]) == ("Hexes", [None, 2])
+    assert (armies["title"], armies["seats"]["Ann"]) == ("Armies", [None, 7])
+    # Whoever has lost all has none, and that is a number.
+    lost = record(position("A1=Ann4 A2=Bob1"), {"Ann": "MUSTER A2"})
+    assert course(lost)["charts"][0]["seats"]["Bob"] == [1, 0]
+
+
 def test_a_turn_that_the_game_master_ended_before_it_was_run_has_no_steps() -> None:
     one = record(position(WAR), SHEETS, gm="END")
     page = chapter(one, 1)
@@ -250,7 +262,9 @@ def check(one: Json) -> None:
             chart = next(each for each in whole["charts"] if each["title"] == title)
             for seat, values in chart["seats"].items():
                 own = [hex_ for hex_ in hexes.values() if hex_["owner"] == seat]
-                assert values[at] == sum(count or hex_["armies"] for hex_ in own)
+                number = sum(count or hex_["armies"] for hex_ in own)
+                are_given = any(hex_["owner"] for hex_ in hexes.values())
+                assert values[at] == (number if are_given else None)
         if turns[at]["phase"] == "muster" or turns[at]["state"]["phase"] == "muster":
             seen = [(hex_["owner"], hex_["armies"]) for hex_ in hexes.values()]
             assert shown(chapters[at]) == seen

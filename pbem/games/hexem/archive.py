@@ -21,7 +21,8 @@ _HIGH = 26
 def course(record: Json) -> Json:
     """Return the facts of the match's page from its published record.
 
-    `charts`: hexes and armies of each seat after each turn. `board`: as the last turn left
+    `charts`: hexes and armies of each seat after each turn, from when countries are given out.
+    `board`: as the last turn left
     it; `start` and `steps` lead from the first board to it, a step a turn, each with what it
     changes (`set`), who `took` how many hexes from whom, and who went `out`. `fronts`: every two
     seats that ever shared one, with its length after each turn. `losses`: who lost what to whom.
@@ -43,8 +44,9 @@ def course(record: Json) -> Json:
             total.update(more)
     return {
         "charts": [
-            _chart("Hexes", "hexes", seats, counted),
-            _chart("Armies", "armies", seats, strength),
+            {"title": title, "unit": title.lower(), "seats": values}
+            for title, each in (("Hexes", counted), ("Armies", strength))
+            if (values := _values(seats, owners, each))
         ],
         "board": replay.drawn(known, order, frames[-1]),
         "legend": _legend(known, frames[-1], None),
@@ -125,9 +127,17 @@ def _armies(state: Json) -> Counter[str | None]:
     return found
 
 
-def _chart(title: str, unit: str, seats: Sequence[str], counted: Sequence[Counter[Any]]) -> Json:
-    values = {seat: [each[seat] for each in counted] for seat in seats}
-    return {"title": title, "unit": unit, "seats": values}
+def _values(
+    seats: Sequence[str],
+    owners: Sequence[Sequence[str | None]],
+    counted: Sequence[Counter[Any]],
+) -> dict[str, list[int | None]]:
+    """Return each seat's number after each turn; there is none while all hexes are nobody's."""
+    is_held = [any(each) for each in owners]
+    if not any(is_held):
+        return {}
+    pairs = list(zip(is_held, counted, strict=True))
+    return {seat: [each[seat] if held else None for held, each in pairs] for seat in seats}
 
 
 def _legend(

@@ -22,6 +22,8 @@ _SIDES = (
     ((_HALF, _ROW), _CORNERS[2], _CORNERS[3]),
     ((-_HALF, _ROW), _CORNERS[3], _CORNERS[4]),
 )
+# A pennant for what changed hands, clear of all that is written in a hex.
+_FLAG = "M11.5 21.5V9L20 12.5L13.5 16V21.5Z"
 _MARGIN = 6
 COLOURS = 8
 
@@ -123,6 +125,7 @@ def begin(first: Sequence[Hex]) -> str:
 def drawn(known: Marks, order: Sequence[str], shown: Sequence[Hex]) -> Json:
     """Lay the board out: its size, its hexes with their middles, the borders between owners.
 
+    `flag` marks a hex that changed hands, drawn about its middle as `corners` are.
     `fronts` and `edges` are SVG paths: borders of two seats, and of a seat and nobody.
     """
     at = [board.place(label) for label in order]
@@ -147,6 +150,7 @@ def drawn(known: Marks, order: Sequence[str], shown: Sequence[Hex]) -> Json:
         ],
         "marks": listed,
         "corners": " ".join(f"{x},{y}" for x, y in _CORNERS),
+        "flag": _FLAG,
         "fronts": fronts,
         "edges": edges,
     }
