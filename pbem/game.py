@@ -78,7 +78,8 @@ class Game(Protocol):
 
     Of the archive, pure functions of a match's published record (`pbem.archive.record`) as it is,
     whole or only what is public: `course(record) → dict`, facts of the match's page, with `charts`
-    (each `title`, `unit`, and `seats`: a value or null for each turn, by seat); and
+    (each `title`, `unit`, and `seats`: a value or null for each turn, by seat; where they are not
+    one a turn also `along`, `epoch` say, `places`, a label for each, and `turns`, theirs); and
     `chapter(record, number) → dict`, facts of a turn's page, with `became` (by seat and number of
     an order's line, what became of it) and, where the page has a drawing of its own in place of
     the report's picture, a true `drawn`. A chapter goes by the turns up to its own, never by later

@@ -56,7 +56,8 @@ def drawn(chart: Json, seats: Sequence[str]) -> Markup:
     """Draw a chart of `course()`, once for wide and once for narrow screens; empty without values.
 
     `chart` has `title`, `unit`, and in `seats` a list of values by seat, one a turn from 0 on;
-    `None` is a value that isn't known, or no longer there.
+    `None` is a value that isn't known, or no longer there. Where values are not one a turn,
+    `places` has what stands below each, and `along` says what they are: `epoch`.
     """
     rows = {seat: chart["seats"][seat] for seat in seats if seat in chart["seats"]}
     known = [value for values in rows.values() for value in values if value is not None]
@@ -89,9 +90,9 @@ def _svg(
         right = _LEFT + place.width
         parts.append(f'<path class="{weight}" d="M{_LEFT},{y:.1f}H{right:.1f}"/>')
         parts.append(f'<text class="tick" x="{_LEFT - 7}" y="{y + 4:.1f}">{tick:g}</text>')
-    for turn in _turns(last, 12 if width > 500 else 6):
-        x, y = place.x(turn), _HEIGHT - _BOTTOM + 18
-        parts.append(f'<text class="turn" x="{x:.1f}" y="{y}">{turn}</text>')
+    for at, said in _below(chart, place, width):
+        x, y = place.x(at), _HEIGHT - _BOTTOM + 18
+        parts.append(f'<text class="turn" x="{x:.1f}" y="{y}">{escape(said)}</text>')
     ends: dict[str, tuple[float, float]] = {}
     for seat, values in rows.items():
         number = seats.index(seat) % 8
@@ -130,7 +131,8 @@ def _summary(chart: Json, rows: Mapping[str, Sequence[Value]]) -> str:
         value = next((value for value in reversed(values) if value is not None), None)
         if value is not None:
             lasts.append(f"{seat} {value:g}")
-    return f"{chart['title']}, turn by turn; in the end {', '.join(lasts)}."
+    along = chart.get("along", "turn")
+    return f"{chart['title']}, {along} by {along}; in the end {', '.join(lasts)}."
 
 
 def _ticks(low: float, high: float) -> list[float]:
@@ -150,6 +152,21 @@ def _turns(last: int, most: int) -> list[int]:
         if last / step <= most
     )
     return list(range(0, last + 1, step))
+
+
+def _below(chart: Json, place: _Place, width: int) -> list[tuple[int, str]]:
+    """Return what stands below values, with the place of each; where room lacks, the last ones."""
+    if "places" not in chart:
+        return [(turn, str(turn)) for turn in _turns(place.last, 12 if width > 500 else 6)]
+    found: list[tuple[int, str]] = []
+    left = math.inf
+    for at, name in reversed(list(enumerate(chart["places"]))):
+        said = _cut(str(printable(name)), 16 if width > 500 else 12)
+        half = columns(said) * _LETTER / 2
+        if place.x(at) + half <= left:
+            found.append((at, said))
+            left = place.x(at) - half
+    return found[::-1]
 
 
 def _path(values: Sequence[Value], place: _Place) -> str:
@@ -181,9 +198,13 @@ def _label(seat: str, values: Sequence[Value], width: int) -> tuple[str, str]:
     """Return what stands at the end of a line: the seat's name, cut where it is long, and value."""
     value = next((f"{value:g}" for value in reversed(values) if value is not None), "")
     longest = (22 if width > 500 else 12) - len(value)
-    name = str(printable(seat))
-    if columns(name) > longest:
-        while columns(name) >= longest:
-            name = name[:-1]
-        name = f"{name.rstrip()}…"
-    return name, value
+    return _cut(str(printable(seat)), longest), value
+
+
+def _cut(name: str, longest: int) -> str:
+    """Return a name, cut where it has more columns than it may."""
+    if columns(name) <= longest:
+        return name
+    while columns(name) >= longest:
+        name = name[:-1]
+    return f"{name.rstrip()}…"

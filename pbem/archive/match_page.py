@@ -54,8 +54,15 @@ def _chart(book: Book, one: Json) -> Json:
     rows = [
         [values[at] if at < len(values) else None for values in columns] for at in range(length)
     ]
-    svg = chart.drawn(one, book.record["seats"])
-    return {"title": one["title"], "svg": svg, "seats": seats, "rows": rows}
+    return {
+        "title": one["title"],
+        "svg": chart.drawn(one, book.record["seats"]),
+        "seats": seats,
+        "rows": rows,
+        "along": one.get("along", "turn"),
+        "places": one.get("places", range(length)),
+        "turns": one.get("turns", range(length)),
+    }
 
 
 def _press_pages(book: Book) -> dict[str, bytes]:

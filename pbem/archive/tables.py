@@ -74,7 +74,7 @@ def _rows(book: Book, headlines: Mapping[int, str]) -> Iterator[tuple[str, list[
             yield "history", [*entry, f"index.html#{one['id']}"]
     for chart in book.course.get("charts", ()):
         for seat, values in chart["seats"].items():
-            for at, value in enumerate(values):
+            for at, value in zip(chart.get("turns", range(len(values))), values, strict=True):
                 yield "standings", [at, chart["title"], seat, value]
 
 

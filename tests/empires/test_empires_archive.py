@@ -2,6 +2,7 @@
 
 import pytest
 
+from pbem.archive import published
 from pbem.games import empires
 from tests.games import scripted
 
@@ -194,8 +195,8 @@ def test_chart_2_the_page_of_the_match(chart_2):
     assert (rows["Vikings"]["most"], rows["Vikings"]["by"]) == (22, ["Freya"])
     assert (rows["Mongols"]["most"], rows["Mongols"]["by"]) == (60, ["Odin", "Thor"])
     assert rows["Sung Dynasty"]["claim"] is None
-    assert page["charts"][0]["seats"]["Odin"] == [0, -60, -60, -55]
-    assert page["charts"][1]["seats"]["Loki"] == [0, 0, 10, 10]
+    assert page["charts"][0]["seats"]["Odin"] == [0, -55]
+    assert page["charts"][1]["seats"]["Loki"] == [0, 10]
     assert [(one["seat"], one["gain"]) for one in page["bargains"]][:2] == [
         ("Loki", 20),
         ("Brynhilda", 16),
@@ -210,6 +211,53 @@ def test_chart_2_the_page_of_the_match(chart_2):
     assert page["ledger"]["rows"][0] == {
         "seat": "Loki", "vp": 20, "epochs": [{"price": 10, "points": 30, "net": 20}],
     }  # fmt: skip
+
+
+def axis(record):
+    """Return what stands along the bottom of the charts, with its turns."""
+    charts = empires.course(record)["charts"]
+    [(along, places, turns)] = {
+        (c["along"], *map(tuple, (c["places"], c["turns"]))) for c in charts
+    }
+    assert along == "epoch"
+    assert all(len(values) == len(places) for c in charts for values in c["seats"].values())
+    return list(zip(places, turns, strict=True))
+
+
+def test_the_charts_go_from_one_epochs_end_to_the_next():
+    bids = {"Odin": "BID Arabs 30\nBID Romans 30", "Thor": "BID Huns 20\nBID Macedonia 20"}
+    scores = {"": "SCORE Odin 12\nSCORE Thor 31"}
+    record = play(GODS[:2], bids, scores, bids, scores, epoch=3)
+    assert axis(record) == [("start", 0), ("III", 2), ("IV", 4)]
+    until = {**record, "turns": record["turns"][:3]}
+    assert axis(until) == [("start", 0), ("III", 2)]
+    [vp, paid] = empires.course(until)["charts"]
+    assert vp["title"] == "Victory points"
+    assert vp["seats"] == {"Odin": [0, 12 - 30], "Thor": [0, 31 - 20]}
+    assert paid["seats"] == {"Odin": [0, 30], "Thor": [0, 20]}
+
+
+def test_an_epoch_under_way_comes_last_and_is_named_as_such():
+    bids = {"Odin": "BID Arabs 30\nBID Romans 30", "Thor": "BID Huns 20\nBID Macedonia 20"}
+    scores = {"": "SCORE Odin 12\nSCORE Thor 31"}
+    record = play(GODS[:2], bids, scores, bids, epoch=3)
+    assert axis(record) == [("start", 0), ("III", 2), ("IV so far", 3)]
+    assert empires.course(record)["charts"][0]["seats"]["Odin"] == [0, -18, -48]
+    ended = play(GODS[:2], bids, scores, bids, {"": "END"}, epoch=3)
+    assert axis(ended) == [("start", 0), ("III", 2), ("IV unfinished", 4)]
+    # Where it is ended before anything came of the epoch there is nothing of it to show.
+    assert axis(play(GODS[:2], bids, scores, {"": "END"}, epoch=3)) == [("start", 0), ("III", 2)]
+    assert axis(play(GODS[:2], epoch=3)) == [("start", 0)]
+
+
+def test_vp_that_are_hidden_until_the_end_have_no_chart_before():
+    bids = {"Odin": "BID Arabs 30", "Thor": "BID Huns 20"}
+    scores = {"": "SCORE Odin 12\nSCORE Thor 31"}
+    record = play(GODS[:2], bids, scores, bids, epoch=4, scores="end")
+    shown = published({**record, "status": "running"})
+    assert [chart["title"] for chart in empires.course(shown)["charts"]] == [
+        "Paid for empires in all"
+    ]
 
 
 def test_rule_2_persia_and_chou():

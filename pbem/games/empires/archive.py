@@ -50,7 +50,8 @@ def chapter(record: Mapping[str, Any], number: int) -> Json:
 def course(record: Mapping[str, Any]) -> Json:
     """Return the facts of the match's page.
 
-    `epochs` has all claims with prices, next bids and highest bids, `ledger` each seat's epochs,
+    `charts` go from epoch's end to epoch's end; one under way comes last, as it stands. `epochs`
+    has all claims with prices, next bids and highest bids, `ledger` each seat's epochs,
     `totals` what it paid, overpaid and bid most, `bargains` and `dearest` single claims.
     """
     seats, turns = record["seats"], record["turns"]
@@ -64,14 +65,8 @@ def course(record: Mapping[str, Any]) -> Json:
     gainful = [claim for claim in claims if claim["gain"] is not None]
     dear = [claim for claim in claims if claim["above"]]
     epochs_ = _epochs(record, names, claims)
-    had = {seat: [turn["state"]["vp"].get(seat) for turn in turns] for seat in seats}
-    spent = {seat: _running(record, seat) for seat in seats}
-    known = any(value is not None for values in had.values() for value in values[1:])
     return {
-        "charts": [
-            *([{"title": "Victory points", "unit": "VP", "seats": had}] if known else ()),
-            {"title": "Paid for empires in all", "unit": "VP", "seats": spent},
-        ],
+        "charts": _charts(record, names),
         "epochs": epochs_,
         "ledger": _table(seats, claims, scores, turns[-1]["state"], names),
         "totals": [_total(record, seat, claims) for seat in seats],
@@ -221,10 +216,40 @@ def _total(record: Mapping[str, Any], seat: str, claims: Sequence[Json]) -> Json
     }
 
 
-def _running(record: Mapping[str, Any], seat: str) -> list[int]:
-    """Return what a seat has paid for empires up to each turn."""
+def _charts(record: Mapping[str, Any], names: Sequence[str]) -> list[Json]:
+    """Return the VP, as far as they are known, and what was paid, at each epoch's end.
+
+    Within an epoch prices are paid long before anything is scored: from turn to turn VP would
+    tell of nothing but that.
+    """
+    seats, turns = record["seats"], record["turns"]
+    shown, places = turns[:1], ["start"]
+    for before, turn in _steps_of(record):
+        if facts_of(turn, "epoch_over"):
+            shown.append(turn)
+            places.append(names[before["epoch"] - 1])
+    last = turns[-1]
+    since = turns[shown[-1]["number"] + 1 :]
+    # A match that the game master ends has its last phase not run.
+    if any(not facts_of(turn, "ended") for turn in since):
+        unfinished = "unfinished" if last["state"]["phase"] == "over" else "so far"
+        places.append(f"{names[last['state']['epoch'] - 1]} {unfinished}")
+        shown.append(last)
+    had = {seat: [turn["state"]["vp"].get(seat) for turn in shown] for seat in seats}
+    spent = {seat: _spent(record, seat, shown) for seat in seats}
+    known = any(value is not None for values in had.values() for value in values[1:])
+    along = {"along": "epoch", "places": places, "turns": [turn["number"] for turn in shown]}
+    charts = [("Victory points", had)] if known else []
+    return [
+        {"title": title, "unit": "VP", "seats": values, **along}
+        for title, values in [*charts, ("Paid for empires in all", spent)]
+    ]
+
+
+def _spent(record: Mapping[str, Any], seat: str, shown: Sequence[Mapping[str, Any]]) -> list[int]:
+    """Return what a seat had paid for empires up to each of some turns."""
     sums = [0]
     for _, turn in _steps_of(record):
         prices = (f["price"] for f in facts_of(turn, "claim") if f["seat"] == seat)
         sums.append(sums[-1] + sum(prices))
-    return sums
+    return [sums[turn["number"]] for turn in shown]
