@@ -152,6 +152,23 @@ def test_while_only_claims_are_told_the_page_says_what_comes_later():
     assert "25" not in pages["turn-1"] and "25" not in pages["course"]
 
 
+def test_where_nothing_is_revealed_nothing_is_promised_for_the_end():
+    texts = {"Odin": "BID Arabs 30", "Thor": "BID Arabs 25\nBID Huns 20"}
+    scores = {"": "SCORE Odin 12\nSCORE Thor 31"}
+    end = {"": "END"}
+    record = play(GODS[:2], texts, scores, end, epoch=4, announce="claims", scores="end")
+    for status in ("running", "over"):
+        sealed = {**record, "status": status, "settings": {"reveal": "never"}}
+        pages = scripted.pages(published(sealed))
+        assert not any("when the match is over" in page for page in pages.values())
+        assert "The other bids stay secret." in pages["course"]
+        assert "? stays secret." in pages["turn-1"]
+        assert "that decided the claims stay secret." in pages["turn-1"]
+    later = scripted.pages(published({**record, "status": "running"}))
+    assert "The other bids are told when the match is over." in later["course"]
+    assert "? is told when the match is over." in later["turn-1"]
+
+
 @pytest.mark.parametrize("way", [0, 1])
 @pytest.mark.parametrize("seats", [2, 7])
 def test_all_pages_are_written_of_a_match_that_runs_and_of_one_that_is_over(way, seats):

@@ -274,6 +274,43 @@ def test_while_gold_is_secret_no_page_has_a_purse() -> None:
     assert course(whole)["charts"][0]["title"] == "Gold"
 
 
+def test_charts_go_from_one_rounds_end_to_the_next() -> None:
+    whole = archived.record("offices", 1)
+    for chart in course(whole)["charts"]:
+        assert (chart["along"], chart["places"]) == ("round", ["start", "1", "2", "3"])
+        assert chart["turns"] == [0, 1, 3, 5]
+    # After the second round's income the third is under way.
+    cut = {**whole, "turns": whole["turns"][:5]}
+    for chart in course(cut)["charts"]:
+        assert (chart["places"], chart["turns"]) == (["start", "1", "2", "3 so far"], [0, 1, 3, 4])
+        assert all(len(values) == 4 for values in chart["seats"].values())
+    ended = record(table("Ann Bob - - -"), {"Ann": "TAKE 2", "": "END"})
+    assert [chart["places"] for chart in course(ended)["charts"]] == [["start"], ["start"]]
+
+
+@pytest.mark.parametrize(
+    ("way", "status", "reveal", "said"),
+    [
+        (2, "running", "end", "what it has is secret until the match is over"),
+        (2, "running", "never", "what it has is secret."),
+        (2, "over", "never", "what it had is told of the end alone"),
+        (2, "over", "end", "and what it had after the round"),
+        (1, "running", "end", "and what it had after the round"),
+    ],
+)
+def test_of_secret_gold_it_is_said_how_long_it_is(
+    way: int, status: str, reveal: str, said: str
+) -> None:
+    whole = archived.record("offices", way, 3 if status == "running" else None)
+    assert whole["status"] == status
+    shown = published({**whole, "settings": {**whole["settings"], "reveal": reveal}})
+    text = " ".join(rendered("course", shown, course(shown)).split())
+    assert said in text
+    part = rendered("chapter", shown, chapter(shown, 1), 1)
+    until = "in hand is secret until the match is over."
+    assert (until in part) == (said.endswith("is over"))
+
+
 def test_a_match_that_has_not_begun_has_no_course(example: Json) -> None:
     assert course({**example, "turns": []}) == {}
 
@@ -306,12 +343,15 @@ def check(one: Json) -> None:
     turns = one["turns"]
     page = json.loads(json.dumps(course(one)))
     charts = {chart["title"]: chart["seats"] for chart in page["charts"]}
+    [shown] = {tuple(chart["turns"]) for chart in page["charts"]}
+    assert shown[0] == 0 and {row["number"] for row in page["rounds"]} <= set(shown)
     spent = 0
     for at, turn in enumerate(turns):
         facts = json.loads(json.dumps(chapter(one, at)))
         state = turn["state"]
         for seat, gold in state["gold"].items():
-            assert charts["Gold"][seat][at] == gold
+            if at in shown:
+                assert charts["Gold"][seat][shown.index(at)] == gold
         rows = [facts["begun"]]
         rows += [m["row"] for group in facts["turns"] for m in group["moves"] if m["row"]]
         ends = [one["holder"] for one in rows[-1]]

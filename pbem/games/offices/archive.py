@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 from pbem.game import Event, Json
@@ -23,36 +23,57 @@ _AFTER = ("discarded", "good", "treasury", "income", "next", "over")
 def course(record: Json) -> Json:
     """Return the facts of the match's page from its published record.
 
-    `charts`: the gold of each seat where it is public, and what each has paid in all. `seats`:
-    name, letter and colour of each. `grid`: for each office who held it at the start and after
-    each round. `rounds`: for each round its turn, order of play, who paid what, gold, goods, what
-    was discarded. `open`: whether gold is public. `bought`: how often each seat paid for each
-    office, and how much in all. Of a match that has not begun there is nothing.
+    `charts`: after each round the gold of each seat where it is public, and what each has paid in
+    all. `seats`: name, letter and colour of each. `grid`: for each office who held it at the start
+    and after each round. `rounds`: for each round its turn, order of play, who paid what, gold,
+    goods, what was discarded. `open`, `hidden`: whether some gold is public, and some not.
+    `bought`: how often each seat paid for each office, and how much in all. Of a match that has
+    not begun there is nothing.
     """
     seats, turns = record["seats"], record["turns"]
     if not turns:
         return {}
     paid = [_paid(turn) for turn in turns]
-    so_far = Counter[str]()
-    in_all: list[Counter[str]] = []
-    for each in paid:
-        so_far = so_far + each
-        in_all.append(so_far)
-    gold = {seat: [turn["state"]["gold"].get(seat) for turn in turns] for seat in seats}
-    charts: list[Json] = []
-    if any(value is not None for values in gold.values() for value in values):
-        charts.append({"title": "Gold", "unit": "gold", "seats": gold})
-    spent = {seat: [each[seat] for each in in_all] for seat in seats}
-    charts.append({"title": "Gold paid for offices, in all", "unit": "gold", "seats": spent})
+    gold = [turn["state"]["gold"].get(seat) for turn in turns for seat in seats]
     rounds = list(_rounds(record, paid))
     return {
-        "charts": charts,
+        "charts": _charts(seats, turns, rounds, paid),
         "seats": _seats(seats),
         "grid": _grid(turns, rounds),
         "rounds": rounds,
-        "open": charts[0]["title"] == "Gold",
+        "open": any(value is not None for value in gold),
+        "hidden": None in gold,
         "bought": _bought(seats, turns),
     }
+
+
+def _charts(
+    seats: Sequence[str],
+    turns: Sequence[Json],
+    rounds: Sequence[Json],
+    paid: Sequence[Counter[str]],
+) -> list[Json]:
+    """Return the charts, from round's end to round's end; one under way comes last."""
+    numbers, places = [0], ["start"]
+    for each in rounds:
+        numbers.append(each["number"])
+        places.append(str(each["round"]))
+    last = turns[-1]
+    # A match that the game master ends has its last phase not run.
+    if any(not any(_facts(turn, "ended")) for turn in turns[numbers[-1] + 1 :]):
+        numbers.append(len(turns) - 1)
+        unfinished = "unfinished" if last["state"]["phase"] == "over" else "so far"
+        places.append(f"{last['state']['round']} {unfinished}")
+    so_far = list(accumulate(paid, lambda one, other: one + other))
+    gold = {seat: [turns[at]["state"]["gold"].get(seat) for at in numbers] for seat in seats}
+    spent = {seat: [so_far[at][seat] for at in numbers] for seat in seats}
+    known = any(value is not None for values in gold.values() for value in values)
+    charts = [("Gold", gold)] if known else []
+    along = {"along": "round", "places": places, "turns": numbers}
+    return [
+        {"title": title, "unit": "gold", "seats": values, **along}
+        for title, values in [*charts, ("Gold paid for offices, in all", spent)]
+    ]
 
 
 def chapter(record: Json, number: int) -> Json:
