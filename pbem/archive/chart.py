@@ -77,7 +77,7 @@ def _svg(
     widest = max(columns(f"{name} {value}") for name, value in labels.values())
     room = _LEADER + round(widest * _LETTER) + 4
     last = max(len(values) for values in rows.values()) - 1
-    ticks = _ticks(min(*known, 0), max(*known, 1))
+    ticks = _ticks(min(*known, 0), max(*known, 1), all(float(one).is_integer() for one in known))
     place = _Place(width - _LEFT - room, last, ticks[0], ticks[-1])
     summary = escape(printable(_summary(chart, rows)))
     parts = [
@@ -135,12 +135,13 @@ def _summary(chart: Json, rows: Mapping[str, Sequence[Value]]) -> str:
     return f"{chart['title']}, {along} by {along}; in the end {', '.join(lasts)}."
 
 
-def _ticks(low: float, high: float) -> list[float]:
-    """Return some five round numbers that hold all values between them."""
+def _ticks(low: float, high: float, are_whole: bool) -> list[float]:
+    """Return some five round numbers that hold all values between them: of a count, whole ones."""
     step = 10 ** math.floor(math.log10(max(high - low, 1) / 4))
-    step = next(step * by for by in (1, 2, 2.5, 5, 10) if (high - low) / (step * by) <= 5.5)
+    found = (step * by for by in (1, 2, 2.5, 5, 10) if (high - low) / (step * by) <= 5.5)
     # Nobody has half a hex.
-    step = max(step, 1) if step < 1 else step
+    step = next(one for one in found if not are_whole or float(one).is_integer() or one < 1)
+    step = max(step, 1) if are_whole else step
     first, past = math.floor(low / step), math.ceil(high / step)
     return [number * step for number in range(first, max(past, first + 1) + 1)]
 

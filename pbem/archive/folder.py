@@ -5,18 +5,28 @@ overwritten or removed, and a build that was cut short is mended by the next.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pbem.faults import Wrong
-from pbem.game import Json
+
+if TYPE_CHECKING:
+    from pbem.game import Json
 
 MANIFEST = ".pbem-archive.json"
 FORMAT = 1
 
+# The names that files of a match may have, with the turn's number where they are a turn's.
+_NAMES = re.compile(
+    r"turn-(?P<turn>\d+)(-undone-\d+)?(-reports|-chapter)?\.html|turn-(?P<other>\d+)\.(svg|case\.json)"
+    r"|(index|course|figures|turns|press|press-\d+|history-\d+)\.html|feed\.xml|search\.js"
+    r"|match\.(json|sqlite)"
+)
 
-def manifest(folder: Path) -> Json:
+
+def manifest(folder: Path) -> "Json":
     """Return what is known of the archive in a folder; of one that is new, nothing.
 
     Raise `Wrong` for a manifest of a newer program, or one that is none.
@@ -24,7 +34,7 @@ def manifest(folder: Path) -> Json:
     path = folder / MANIFEST
     try:
         found: Any = json.loads(path.read_bytes())
-        if found["format"] == FORMAT:
+        if found["format"] == FORMAT and {"matches", "common", "claimed"} <= set(found):
             return dict(found)
     except FileNotFoundError:
         return {"format": FORMAT, "matches": {}, "common": {}, "claimed": []}
@@ -32,29 +42,42 @@ def manifest(folder: Path) -> Json:
         raise Wrong(f"{path}: {error.strerror}; choose another folder with --out") from None
     except (ValueError, TypeError, KeyError):
         pass
-    raise Wrong(f"{path}: not of this program's making; choose another folder with --out")
+    raise Wrong(
+        f"{path}: not of this program's making, or damaged; choose another folder with --out, or "
+        f"delete {folder} to have all of it built again"
+    )
 
 
-def write_manifest(folder: Path, known: Json) -> None:
+def write_manifest(folder: Path, known: "Json") -> None:
     """Write down what is known of an archive."""
     text = json.dumps(known, ensure_ascii=False, separators=(",", ":"))
     place(folder, MANIFEST, text.encode())
 
 
-def ours(known: Json) -> set[str]:
+def ours(known: "Json") -> set[str]:
     """Return the files that are ours, or may be, by their names from the archive's folder."""
     units = [unit for match in known["matches"].values() for unit in match["units"].values()]
     named = [name for unit in (*units, *known["common"].values()) for name in unit["files"]]
     return {*named, *known["claimed"]}
 
 
-def check_free(folder: Path, known: Json, names: Iterable[str]) -> None:
+def check_free(folder: Path, known: "Json", names: Iterable[str]) -> None:
     """Raise `Wrong` where a file that isn't ours stands in the place of one to be written."""
     mine = ours(known)
     for name in names:
         if name not in mine and (folder / name).exists():
             remedy = "choose another folder with --out, or move it away"
             raise Wrong(f"{folder / name}: not of this archive; {remedy}")
+
+
+def standing(folder: Path, match: str, turns: int) -> Iterator[str]:
+    """Yield the files in a match's folder that have names of ours, by name from the archive's
+    folder: those that a build of the match, after so many turns, is about to write."""
+    home = folder / match
+    for path in sorted(home.iterdir()) if home.is_dir() else ():
+        found = _NAMES.fullmatch(path.name)
+        if found and int(found["turn"] or found["other"] or 0) <= turns:
+            yield f"{match}/{path.name}"
 
 
 def place(folder: Path, name: str, content: bytes) -> bool:

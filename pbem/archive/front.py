@@ -24,7 +24,7 @@ _GROUPS = (
 def common(place: "Place", cards: Sequence[Json], entries: Sequence[Json]) -> dict[str, bytes]:
     """Return the files that stand beside the matches' folders, by name."""
     shown = [
-        {**card, "state": state_of(card), "dates": _dates(card)}
+        {"unverified": False, **card, "state": state_of(card), "dates": _dates(card)}
         for card in sorted(cards, key=lambda card: card["last"], reverse=True)
     ]
     groups = [

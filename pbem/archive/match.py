@@ -30,7 +30,7 @@ def made(book: Book, code: str, url: str, known: Mapping[str, Any], index: bytes
     """
     record = book.record
     base = {key: record[key] for key in ("game", "title", "seats", "options", "whole", "zone")}
-    base["reveal"] = record["settings"].get("reveal")
+    base |= {"reveal": record["settings"].get("reveal"), "unverified": book.is_unverified}
     chain = code = key_of(code, book.name, base)
     headlines: dict[int, str] = {}
     lines = search.lines_of(index)
@@ -45,7 +45,7 @@ def made(book: Book, code: str, url: str, known: Mapping[str, Any], index: bytes
             yield Unit(f"turn-{number}", key, None, {})
             continue
         told = telling.told(record, turn, book.folder)
-        lines[number] = search.words(record, turn, told, book.press_before(number))
+        lines[number] = search.words(book, turn, told)
         headlines[number] = told.headline
         files = turn_page.made(book, turn, told)
         yield Unit(f"turn-{number}", key, files, {"headline": told.headline})
@@ -65,18 +65,16 @@ def made(book: Book, code: str, url: str, known: Mapping[str, Any], index: bytes
 
 def _taken_back(book: Book, code: str, known: Mapping[str, Any]) -> Iterator[tuple[Unit, Json]]:
     """Make the units of the turns that were taken back, in the order they were run."""
-    count: dict[int, int] = {}
-    for turn in book.record["undone"]:
-        number = turn["number"]
-        count[number] = count.get(number, 0) + 1
-        name = f"turn-{number}-undone-{count[number]}"
-        key = key_of(code, turn, number in book.numbers)
+    for name, turn in book.undone:
+        then = book.taken_back(turn)
+        stands = turn["number"] in book.numbers
+        key = key_of(code, then.record["turns"], stands)
         before = known.get(name)
         if before and before["key"] == key:
             yield Unit(name, key, None, {}), turn
         else:
             told = telling.told(book.record, turn, book.folder)
-            files = turn_page.made(book, turn, told, count[number])
+            files = turn_page.made_undone(then, turn, told, name, stands)
             yield Unit(name, key, files, {}), turn
 
 
@@ -89,8 +87,9 @@ def _lines(book: Book, known: Mapping[int, str]) -> dict[int, str]:
             lines[number] = known[number]
         else:
             told = telling.told(book.record, turn, book.folder)
-            lines[number] = search.words(book.record, turn, told, book.press_before(number))
-    return lines
+            lines[number] = search.words(book, turn, told)
+    # What was written since the last turn stands on no turn's page.
+    return {**lines, max(book.numbers, default=-1) + 1: search.since(book)}
 
 
 def _feed(book: Book, headlines: Mapping[int, str], url: str) -> bytes:

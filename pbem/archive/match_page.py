@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 
 from pbem import settings
 from pbem.archive import chart
-from pbem.archive.book import Book, within
+from pbem.archive.book import Book
 from pbem.game import Json
 from pbem.reports.templates import said
 
-LARGEST = 300_000
-_MOST_PRESS = 200_000
-_MOST_ENTRIES = 400
+# Somewhat less than the 300 kB that no page may have.
+LARGEST = 290_000
 _LONG_VALUE = 120
 
 
@@ -23,8 +22,7 @@ def made(book: Book, headlines: Mapping[int, str], undone: Sequence[Json]) -> di
     `undone` has, for each turn taken back, its `href`, `number` and `ran`.
     """
     record = book.record
-    history = book.history
-    parts = [history[at : at + _MOST_ENTRIES] for at in range(0, len(history), _MOST_ENTRIES)]
+    pages = book.history
     context: Json = {
         "state": state_of(record),
         "charts": [_chart(book, one) for one in book.course.get("charts", ())],
@@ -32,19 +30,29 @@ def made(book: Book, headlines: Mapping[int, str], undone: Sequence[Json]) -> di
         "turns": [{**turn, "headline": headlines[turn["number"]]} for turn in record["turns"]],
         "undone": undone,
         "options": _options(book),
-        "press": len(book.press),
-        "history": parts[0] if parts else [],
-        "more": len(parts) > 1,
-        "far": None,
+        "letters": len(book.letters),
+        "history": pages[0] if pages else [],
+        "more": len(pages) > 1,
+        "elsewhere": {},
     }
-    files = {"index.html": book.page("match", context)}
-    if len(files["index.html"]) > LARGEST and context["course"]:
-        files["course.html"] = book.page("course", context)
-        files["index.html"] = book.page("match", {**context, "course": "", "far": "course.html"})
-    for number, entries in enumerate(parts[1:], 2):
-        context = {"history": entries, "number": number, "pages": len(parts)}
+    files = _fitting(book, context)
+    for number, entries in enumerate(pages[1:], 2):
+        context = {"history": entries, "number": number, "pages": len(pages)}
         files[f"history-{number}.html"] = book.page("history", context)
     return {**files, **_press_pages(book)}
+
+
+def _fitting(book: Book, context: Json) -> dict[str, bytes]:
+    """Return the page and, where it would be too large, others beside it for parts of it."""
+    files = {"index.html": book.page("match", context)}
+    for part, key in (("course", "course"), ("figures", "charts"), ("turns", "turns")):
+        if len(files["index.html"]) <= LARGEST or not context[key]:
+            continue
+        files[f"{part}.html"] = book.page("match_part", {**context, "part": part})
+        elsewhere = {**context["elsewhere"], part: f"{part}.html"}
+        context = {**context, "elsewhere": elsewhere}
+        files["index.html"] = book.page("match", context)
+    return files
 
 
 def _chart(book: Book, one: Json) -> Json:
@@ -66,23 +74,17 @@ def _chart(book: Book, one: Json) -> Json:
 
 
 def _press_pages(book: Book) -> dict[str, bytes]:
-    pages: list[Sequence[Json]] = []
-    rest: Sequence[Json] = book.press
-    while rest:
-        page = list(within(rest, _MOST_PRESS)) or rest[:1]
-        pages.append(page)
-        rest = rest[len(page) :]
+    pages = book.letter_pages
     files = {}
-    for number, page in enumerate(pages, 1):
+    for number, (name, page) in enumerate(pages, 1):
         groups = [
             {
                 "turn": turn,
                 "stands": turn in book.numbers,
-                "press": [one for one in page if one["turn"] == turn],
+                "letters": [one for one in page if one["turn"] == turn],
             }
             for turn in dict.fromkeys(one["turn"] for one in page)
         ]
-        name = "press.html" if number == 1 else f"press-{number}.html"
         context = {"groups": groups, "number": number, "pages": len(pages)}
         files[name] = book.page("press", context)
     return files
@@ -95,10 +97,18 @@ def _options(book: Book) -> list[Json]:
     found = []
     for one in known:
         if one.name in given:
-            value = said(given[one.name])
-            is_long = len(value) > _LONG_VALUE or "\n" in value
-            help_text = one.help[:1].upper() + one.help[1:]
-            found.append({"name": one.name, "help": help_text, "value": value, "long": is_long})
+            value = given[one.name]
+            is_default = value == one.default
+            text = "" if is_default and not value and value != 0 else said(value)
+            found.append(
+                {
+                    "name": one.name,
+                    "help": one.help[:1].upper() + one.help[1:],
+                    "value": text,
+                    "long": len(text) > _LONG_VALUE or "\n" in text,
+                    "default": is_default,
+                }
+            )
     return found
 
 

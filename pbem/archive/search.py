@@ -10,8 +10,10 @@ import re
 from collections.abc import Mapping, Sequence
 
 from pbem.archive import telling
+from pbem.archive.book import Book
 from pbem.archive.telling import Told
 from pbem.game import Json
+from pbem.reports.templates import printable
 
 _HEAD, _TAIL = "pbemIndex([\n", "null]);\n"
 # A drawing isn't words.
@@ -19,12 +21,13 @@ _DRAWING = re.compile(r"<(pre|svg)\b.*?</\1>", re.DOTALL)
 _TAG = re.compile(r"<[^>]*>")
 
 
-def words(record: Json, turn: Json, told: Told, press: Sequence[Json]) -> str:
-    """Return the index's line for a turn: its report, its orders by line, its press.
+def words(book: Book, turn: Json, told: Told) -> str:
+    """Return the index's line for a turn: its report, its orders by line, and the letters before
+    it.
 
     Each is an address from the match's folder, what it is, and its words.
     """
-    number = turn["number"]
+    record, number = book.record, turn["number"]
     page = f"turn-{number}.html"
     which = "Set-up" if number == 0 else f"Turn {number}"
     text = html.unescape(_TAG.sub(" ", _DRAWING.sub(" ", told.report)))
@@ -34,10 +37,26 @@ def words(record: Json, turn: Json, told: Told, press: Sequence[Json]) -> str:
         whose = seat or "the game master"
         for at, text in telling.numbered(turn["orders"].get(seat, ""))[: telling.MOST_LINES]:
             found.append([f"{page}#o{place}-{at}", f"{which}, orders of {whose}", text])
-    for one in press:
-        what = f"{which}, press by {one['by']} to {one['to']}"
-        found.append([f"{page}#{one['id']}", what, " ".join(one["text"].split())])
-    line = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+    return _line(found + _letters(book, number, which))
+
+
+def since(book: Book) -> str:
+    """Return the index's line for what was written since the last turn."""
+    return _line(_letters(book, max(book.numbers, default=-1) + 1, "Since then"))
+
+
+def _letters(book: Book, number: int, which: str) -> list[list[str]]:
+    found = []
+    for one in book.letters_before(number):
+        what = f"{which}, {'said' if one['gm'] else 'press'} by {one['by']} to {one['to']}"
+        found.append([book.addresses[one["id"]], what, " ".join(one["text"].split())])
+    return found
+
+
+def _line(found: Sequence[Sequence[str]]) -> str:
+    # What is shown of it is text, but marks that turn the direction of writing act in text too.
+    clean = [[str(printable(part)) for part in one] for one in found]
+    line = json.dumps(clean, ensure_ascii=False, separators=(",", ":"))
     # A line of the file is a line of the index, also for JavaScript of old.
     return line.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").replace("<", "\\u003c")
 

@@ -2,17 +2,18 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
 from pbem import store
-from pbem.archive.record import published, recorded
 from pbem.archive.site import Source
 from pbem.faults import Wrong
-from pbem.game import Json
 from pbem.store import Entry, Match, Turn
+
+if TYPE_CHECKING:
+    from pbem.game import Json
 
 # What a record tells of the match's row.
 _TOLD = (
@@ -45,7 +46,9 @@ def sources(engine: Engine, name: str | None = None) -> list[Source]:
 def _source(engine: Engine, session: Session, match: Match) -> Source:
     name = match.name
 
-    def record() -> Json:
+    def record() -> "Json":
+        from pbem.archive.record import published, recorded
+
         with store.reading(engine) as session:
             found = store.match_named(session, name)
             if found is None:
@@ -53,7 +56,9 @@ def _source(engine: Engine, session: Session, match: Match) -> Source:
             return published(recorded(session, found))
 
     told = [*(getattr(match, key) for key in _TOLD), *_counted(session, match)]
-    return Source(name, json.dumps(told, default=str, ensure_ascii=True), record)
+    return Source(
+        name, json.dumps(told, default=str, ensure_ascii=True), record, match.turn, match.game
+    )
 
 
 def _counted(session: Session, match: Match) -> Iterator[Any]:

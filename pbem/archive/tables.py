@@ -12,6 +12,7 @@ from typing import Any
 from pbem.archive import telling
 from pbem.archive.book import Book
 
+_LARGEST = 2**63
 _TABLES = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT);
 CREATE TABLE players (seat TEXT, person TEXT, from_turn INTEGER, began TEXT, ended TEXT);
@@ -33,8 +34,9 @@ def database(book: Book, headlines: Mapping[int, str]) -> bytes:
     """Return the database as the bytes of an SQLite file."""
     with sqlite3.connect(":memory:") as base:
         base.executescript(_TABLES)
-        for table, rows in _rows(book, headlines):
-            base.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows))})", rows)
+        for table, values in _rows(book, headlines):
+            row = [_storable(value) for value in values]
+            base.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)
         base.commit()
         base.execute("VACUUM")
         made = base.serialize()
@@ -60,18 +62,18 @@ def _rows(book: Book, headlines: Mapping[int, str]) -> Iterator[tuple[str, list[
             place = position + 1 if seat else 0
             for line in telling.fates(record, turn, seat, became.get(seat, {})):
                 row = [number, seat or "game master", line.number, line.text, line.kind, line.told]
-                yield "orders", [*map(_clean, row), f"{page}#o{place}-{line.number}"]
+                yield "orders", [*row, f"{page}#o{place}-{line.number}"]
         for at, event in enumerate(turn["events"], 1):
             facts = [event["kind"], _text(event["facts"]), _text(event["seen_by"])]
             yield "events", [number, at, *facts]
     for one in book.press:
-        page = f"turn-{one['turn']}.html" if one["turn"] in book.numbers else "press.html"
-        told_by = [one["time"], one["by"], one["to"], _clean(one["text"])]
-        yield "press", [one["turn"], *told_by, f"{page}#{one['id']}"]
-    for one in book.history:
+        told_by = [one["time"], one["by"], one["to"], one["text"]]
+        yield "press", [one["turn"], *told_by, book.addresses[one["id"]]]
+    for one in (entry for page in book.history for entry in page):
         if one["what"] != "press":
-            entry = [one["time"], one["who"], one["what"], _text(one["facts"])]
-            yield "history", [*entry, f"index.html#{one['id']}"]
+            who = ", ".join(one.get("seats", [one["who"]]))
+            entry = [one["time"], who, one["what"], _text(one["facts"])]
+            yield "history", [*entry, f"{one['page']}#{one['id']}"]
     for chart in book.course.get("charts", ()):
         for seat, values in chart["seats"].items():
             for at, value in zip(chart.get("turns", range(len(values))), values, strict=True):
@@ -81,9 +83,12 @@ def _rows(book: Book, headlines: Mapping[int, str]) -> Iterator[tuple[str, list[
 def _text(value: Any) -> Any:
     """Return a value as text: JSON, where it is neither text nor nothing."""
     is_plain = value is None or isinstance(value, str)
-    return _clean(value if is_plain else json.dumps(value, ensure_ascii=False))
+    return value if is_plain else json.dumps(value, ensure_ascii=False)
 
 
-def _clean(value: Any) -> Any:
-    """Return a text without halves of characters, which no database takes."""
+def _storable(value: Any) -> Any:
+    """Return a value as SQLite takes it: text without halves of characters, and a number beyond
+    its integers as text, of which a column of numbers makes the nearest that it has."""
+    if isinstance(value, int) and not -_LARGEST <= value < _LARGEST:
+        return str(value)
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value

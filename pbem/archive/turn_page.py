@@ -16,8 +16,7 @@ from pbem.archive.book import Book, within
 from pbem.archive.telling import Told
 from pbem.game import Json
 
-LARGEST = 300_000
-MOST_PRESS = 60_000
+LARGEST = 290_000
 MOST_ORDERS = 70_000
 # A case holds all turns before; of a long match that would be more than all pages together.
 LARGEST_CASE = 60_000
@@ -25,43 +24,63 @@ LARGEST_CASE = 60_000
 _SIZE = re.compile(r'<svg[^>]* width="([\d.]+)" height="([\d.]+)"')
 
 
-def made(book: Book, turn: Json, told: Told, undone: int = 0) -> dict[str, bytes]:
-    """Return the files of a turn by name: its page, picture and case file.
-
-    `undone` is, of a turn that was taken back, which of its number it is, from 1.
-    """
+def made(book: Book, turn: Json, told: Told) -> dict[str, bytes]:
+    """Return the files of a turn by name: its page, picture and case file."""
     number = turn["number"]
-    base = f"turn-{number}-undone-{undone}" if undone else f"turn-{number}"
-    facts: Json = {} if undone else book.chapter(number)
+    base = f"turn-{number}"
+    letters = book.letters_before(number)
+    shown = book.letters_shown(number)
+    case = _case(book, number)
+    before, after = (number + by if number + by in book.numbers else None for by in (-1, 1))
+    files = {} if case is None else {f"{base}.case.json": case}
+    context = {
+        **_context(book, turn, told, base, files),
+        "undone": False,
+        "previous": before,
+        "next": after,
+        "notes": notes(book, number),
+        "letters": shown,
+        "more_letters": len(letters) - len(shown),
+        "case": f"{base}.case.json" if case is not None else None,
+        "can_judge": book.record["whole"] and number > 0,
+    }
+    return {**files, **_fitting(book, base, context)}
+
+
+def made_undone(book: Book, turn: Json, told: Told, base: str, stands: bool) -> dict[str, bytes]:
+    """Return the files of a turn that was taken back; `book` is that of the match as it was then,
+    `stands` tells whether a turn of that number stands now."""
     files: dict[str, bytes] = {}
-    press = [] if undone else book.press_before(number)
-    shown = list(within(press, MOST_PRESS))
-    case = None if undone else _case(book, number)
-    if case is not None:
-        files[f"{base}.case.json"] = case
-    before, after = (None if undone else number + by for by in (-1, 1))
-    context: Json = {
-        "number": number,
-        "numbers": book.numbers,
+    context = {
+        **_context(book, turn, told, base, files),
+        "undone": True,
+        "stands": stands,
+        "previous": None,
+        "next": None,
+        "notes": [],
+        "letters": [],
+        "more_letters": 0,
+        "case": None,
+        "can_judge": False,
+    }
+    return {**files, **_fitting(book, base, context)}
+
+
+def _context(book: Book, turn: Json, told: Told, base: str, files: dict[str, bytes]) -> Json:
+    """Return what the page of any turn is given; a picture of its report is put to the files."""
+    facts = book.chapter(turn["number"])
+    return {
+        "number": turn["number"],
         "turn": turn,
         "headline": told.headline,
-        "undone": undone,
-        "previous": before if before in book.numbers else None,
-        "next": after if after in book.numbers else None,
         "missing": turn["missing"],
-        "notes": [] if undone else notes(book, number),
         "picture": None if facts.get("drawn") else _picture(told, base, files),
         "report": Markup(told.report),
         "chapter": book.part("chapter.html", facts, turn) if facts else "",
-        "sheets": list(_sheets(book, turn, facts.get("became", {}), undone > 0)),
-        "press": shown,
-        "more_press": len(press) - len(shown),
+        "sheets": list(_sheets(book, turn, facts.get("became", {}))),
         "reports": _reports(book, turn),
         "elsewhere": {},
-        "case": f"{base}.case.json" if case is not None else None,
-        "can_judge": book.record["whole"] and number > 0 and not undone,
     }
-    return {**files, **_fitting(book, base, context)}
 
 
 def _fitting(book: Book, base: str, context: Json) -> dict[str, bytes]:
@@ -130,7 +149,7 @@ def _reports(book: Book, turn: Json) -> list[Json]:
     ]
 
 
-def _sheets(book: Book, turn: Json, became: Mapping[str, Any], undone: bool) -> Iterator[Json]:
+def _sheets(book: Book, turn: Json, became: Mapping[str, Any]) -> Iterator[Json]:
     """Yield each seat's orders in a turn, a line each, and the game master's."""
     seats = book.record["seats"]
     room = MOST_ORDERS // max(len(seats), 1)
@@ -142,7 +161,7 @@ def _sheets(book: Book, turn: Json, became: Mapping[str, Any], undone: bool) -> 
         shown = list(within(lines, room))[: telling.MOST_LINES]
         note = ""
         if is_missing:
-            note = "No orders came." if undone else telling.stood_in(book.record, turn, seat)
+            note = telling.stood_in(book.record, turn, seat)
         elif not lines:
             note = "An empty sheet: no orders, on purpose."
         yield {
@@ -157,5 +176,5 @@ def _sheets(book: Book, turn: Json, became: Mapping[str, Any], undone: bool) -> 
 def key_of(book: Book, turn: Json) -> str:
     """Return what a turn's page is made from besides the turns up to it, as text."""
     number = turn["number"]
-    beside = [book.press_before(number), notes(book, number), number + 1 in book.numbers]
+    beside = [book.letters_before(number), notes(book, number), number + 1 in book.numbers]
     return json.dumps(beside, ensure_ascii=True)

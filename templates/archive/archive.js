@@ -1,8 +1,28 @@
 "use strict";
-// What pages can do beyond being read: search. It asks for nothing but the index beside the page,
+// What pages can do beyond being read: search, and unfolding where it is due. It asks for nothing but the index beside the page,
 // and all that it shows it sets as text.
 (() => {
   document.documentElement.classList.add("script");
+
+  // On paper nothing unfolds: what is folded to be short on a screen is printed whole.
+  let shut = [];
+  window.addEventListener("beforeprint", () => {
+    shut = [...document.querySelectorAll("details.fold:not([open])")];
+    for (const one of shut) one.open = true;
+  });
+  window.addEventListener("afterprint", () => { for (const one of shut) one.open = false; });
+
+  // A link to what is folded unfolds it, also where the browser doesn't by itself.
+  const unfold = () => {
+    const target = document.getElementById(location.hash.slice(1));
+    const folded = target && target.closest("details:not([open])");
+    if (!folded) return;
+    folded.open = true;
+    target.scrollIntoView();
+  };
+  window.addEventListener("hashchange", unfold);
+  unfold();
+
   const form = document.querySelector("form[data-index]");
   if (!form) return;
   const field = form.querySelector("input");

@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from pbem.archive import site
+from tests.archive import played
+
 AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8")
 PHONE, DESKTOP = {"width": 390, "height": 800}, {"width": 1100, "height": 900}
 PAGES = (
@@ -148,8 +151,8 @@ def test_without_scripts_all_is_there_but_what_only_they_can_do(name: str, opene
         page.get_by_role("link", name="4", exact=False).first.click()
     else:
         assert page.locator("ol.orders li").count() > 0
-        page.locator("details summary").first.click()
-        expect(page.locator("details pre").first).to_be_visible()
+        page.get_by_text("The report to").first.click()
+        expect(page.locator("details[open] pre").first).to_be_visible()
         page.locator("a[rel=next]").last.click()
         page.wait_for_url("**/turn-*.html")
 
@@ -222,3 +225,71 @@ def test_the_look_follows_the_readers_choice_of_light_or_dark(opened: Opener) ->
         for scheme in ("light", "dark")
     }
     assert colours == {"light": "rgb(246, 244, 238)", "dark": "rgb(20, 22, 26)"}
+
+
+def test_a_wide_tables_first_column_stays_and_a_shade_tells_of_more(opened: Opener) -> None:
+    page = opened("alphabet1/turn-3.html", viewport=PHONE)
+    scroller = page.locator(".scroll:has(> table)").first
+    first = scroller.locator("tbody th").first
+    shade = "one => Number(getComputedStyle(one, '::after').opacity)"
+    left = first.bounding_box()
+    assert left and scroller.evaluate(shade) == 1
+    scroller.evaluate("one => { one.scrollLeft = one.scrollWidth; }")
+    page.wait_for_function("one => Number(getComputedStyle(one, '::after').opacity) === 0",
+                           arg=scroller.element_handle())  # fmt: skip
+    after = first.bounding_box()
+    assert after and abs(after["x"] - left["x"]) < 1
+    assert first.evaluate("one => getComputedStyle(one).backgroundColor") == "rgb(246, 244, 238)"
+    # Where all of it is to be seen there is no shade.
+    page.set_viewport_size(DESKTOP)
+    page.wait_for_function("one => Number(getComputedStyle(one, '::after').opacity) === 0",
+                           arg=scroller.element_handle())  # fmt: skip
+
+
+def test_a_long_name_takes_no_more_than_two_lines_of_a_table(opened: Opener) -> None:
+    page = opened("hostile1/index.html", viewport=PHONE)
+    names = page.locator("table.data .seat bdi")
+    tall = names.evaluate_all("all => all.map(one => one.getBoundingClientRect().height)")
+    wide = names.evaluate_all("all => all.map(one => one.getBoundingClientRect().width)")
+    assert len(tall) > 3 and max(tall) < 60 and max(wide) <= 9 * 16
+
+
+def test_the_report_is_folded_where_the_chapter_tells_the_turn_and_printed_all_the_same(
+    opened: Opener,
+) -> None:
+    page = opened("hexem2/turn-4.html", java_script_enabled=False)
+    report = page.locator("details.report h2").first
+    expect(report).not_to_be_visible()
+    page.emulate_media(media="print")
+    assert page.locator("details.report").bounding_box()["height"] > 200  # type: ignore[index]
+    page.emulate_media(media="screen")
+    page.get_by_text("The report, as all could read it").click()
+    expect(report).to_be_visible()
+    # What is to be printed only on demand is neither printed nor told.
+    page.emulate_media(media="print")
+    expect(page.get_by_text("The report to").first).to_be_hidden()
+
+
+def test_a_link_into_a_list_that_is_folded_unfolds_it(browser: Browser, tmp_path: Path) -> None:
+    record = played.record("hexem", 1, 3)
+    said = {**record["history"][0], "who": "gm", "what": "said"}
+    record["history"] += [{**said, "facts": {"text": f"word {at}"}} for at in range(60)]
+    site.build(site.Place(tmp_path, "x"), [played.source(record)])
+    text = (tmp_path / "hexem2" / "index.html").read_text("utf-8")
+    last = text.rindex('<li id="h') + len('<li id="')
+    place = text[last : text.index('"', last)]
+    page = browser.new_page()
+    page.goto((tmp_path / "hexem2" / "index.html").as_uri())
+    expect(page.locator(f"#{place}")).not_to_be_visible()
+    page.goto((tmp_path / "hexem2" / "index.html").as_uri() + f"#{place}")
+    expect(page.locator(f"#{place}")).to_be_in_viewport()
+    page.close()
+
+
+def test_at_night_no_picture_is_a_white_card(opened: Opener) -> None:
+    page = opened("alphabet1/turn-0.html", color_scheme="dark")
+    picture = page.locator(".picture img")
+    expect(picture).to_be_visible()
+    assert "invert" in picture.evaluate("one => getComputedStyle(one).filter")
+    page.emulate_media(media="print", color_scheme="dark")
+    assert picture.evaluate("one => getComputedStyle(one).filter") == "none"
