@@ -30,7 +30,7 @@ def archive(
         str, typer.Option(metavar="BASE", help="Where it will be found, for its feeds' links.")
     ] = "",
     as_json: AsJson = False,
-) -> None:
+) -> int:
     """Build the static site of all matches, or of one; only what has changed is built again."""
     from pbem import store
     from pbem.archive import site
@@ -52,6 +52,9 @@ def archive(
         cli.say_json({**asdict(built), "folder": str(built.folder)})
     else:
         cli.say(built.told())
+    for name, why in built.failed.items():
+        cli.warn(f"{name}: not built, its pages are as they were: {why}")
+    return FAILED if built.failed else DONE
 
 
 @app.command()

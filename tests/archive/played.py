@@ -87,10 +87,10 @@ def record(
         "title": at.game.TITLE, "seats": list(at.seats), "options": dict(at.options),
         "settings": defaults, "zone": "Europe/Berlin", "schedules": ["weekly Sun 20:00"],
         "status": "over" if over else "running", "phase": state.phase, "turn": len(steps),
-        "open_seats": 0, "deadline": None if over else _time(len(steps) + 1), "created": _time(0),
+        "open_seats": 0, "deadline": None if over else moment(len(steps) + 1), "created": moment(0),
         "winners": winners, "seed": matches.SEED, "seed_sha256": _hash(matches.SEED),
         "players": [
-            {"seat": seat, "person": f"{seat} Example", "from_turn": 0, "began": _time(0),
+            {"seat": seat, "person": f"{seat} Example", "from_turn": 0, "began": moment(0),
              "ended": None}
             for seat in at.seats
         ],
@@ -121,7 +121,7 @@ def hostile(name: str = "hostile1") -> dict[str, Any]:
 
 def source(one: dict[str, Any]) -> site.Source:
     """Return a record as what a site is built of."""
-    return site.Source(one["match"], _hash(repr(one)), lambda: one)
+    return site.Source(one["match"], _hash(repr(one)), lambda: one, one["turn"], one["game"])
 
 
 def _turn(
@@ -130,8 +130,8 @@ def _turn(
     return {
         "number": number, "phase": phase, "state": at.game.dump(state),
         "events": [games.event_json(event) for event in events], "orders": orders,
-        "problems": problems, "missing": [], "ran": _time(number),
-        "deadline": None if state.phase == "over" else _time(number + 1),
+        "problems": problems, "missing": [], "ran": moment(number),
+        "deadline": None if state.phase == "over" else moment(number + 1),
     }  # fmt: skip
 
 
@@ -150,10 +150,10 @@ def _press(number: int, seats: Any) -> list[dict[str, Any]]:
 
 
 def _entry(weeks: float, who: str, what: str, **facts: Any) -> dict[str, Any]:
-    return {"time": _time(weeks), "who": who, "what": what, "facts": facts}
+    return {"time": moment(weeks), "who": who, "what": what, "facts": facts}
 
 
-def _time(weeks: float) -> str:
+def moment(weeks: float) -> str:
     return (BEGAN + timedelta(weeks=weeks)).isoformat()
 
 
