@@ -155,16 +155,24 @@ def test_while_only_claims_are_told_the_page_says_what_comes_later():
 def test_where_nothing_is_revealed_nothing_is_promised_for_the_end():
     texts = {"Odin": "BID Arabs 30", "Thor": "BID Arabs 25\nBID Huns 20"}
     scores = {"": "SCORE Odin 12\nSCORE Thor 31"}
-    end = {"": "END"}
-    record = play(GODS[:2], texts, scores, end, epoch=4, announce="claims", scores="end")
-    for status in ("running", "over"):
+    how = {"epoch": 4, "announce": "claims", "scores": "end"}
+    running = play(GODS[:2], texts, scores, **how)
+    over = play(GODS[:2], texts, scores, {"": "END"}, **how)
+    for status, record in (("running", running), ("over", over)):
         sealed = {**record, "status": status, "settings": {"reveal": "never"}}
         pages = scripted.pages(published(sealed))
         assert not any("when the match is over" in page for page in pages.values())
         assert "The other bids stay secret." in pages["course"]
+        assert "who bid most" not in pages["course"] and "overpaid" not in pages["course"]
         assert "? stays secret." in pages["turn-1"]
         assert "that decided the claims stay secret." in pages["turn-1"]
-    later = scripted.pages(published({**record, "status": "running"}))
+        # What each came to is told at the end, and how is not: that is no course.
+        page = empires.course(published(sealed))
+        assert [chart["title"] for chart in page["charts"]] == ["Paid for empires in all"]
+        known = [row["vp"] for row in page["ledger"]["rows"]]
+        assert known == ([11, -18] if status == "over" else [None, None])
+        assert (">11<" in pages["course"]) == (status == "over")
+    later = scripted.pages(published({**running, "status": "running"}))
     assert "The other bids are told when the match is over." in later["course"]
     assert "? is told when the match is over." in later["turn-1"]
 

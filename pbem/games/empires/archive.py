@@ -237,13 +237,17 @@ def _charts(record: Mapping[str, Any], names: Sequence[str]) -> list[Json]:
         shown.append(last)
     had = {seat: [turn["state"]["vp"].get(seat) for turn in shown] for seat in seats}
     spent = {seat: _spent(record, seat, shown) for seat in seats}
-    known = any(value is not None for values in had.values() for value in values[1:])
     along = {"along": "epoch", "places": places, "turns": [turn["number"] for turn in shown]}
-    charts = [("Victory points", had)] if known else []
     return [
         {"title": title, "unit": "VP", "seats": values, **along}
-        for title, values in [*charts, ("Paid for empires in all", spent)]
+        for title, values in (("Victory points", had), ("Paid for empires in all", spent))
+        if _is_course(values)
     ]
+
+
+def _is_course(values: Mapping[str, Sequence[int | None]]) -> bool:
+    """Tell whether some seat has two values or more that are known: one alone is no course."""
+    return any(len(each) - each.count(None) > 1 for each in values.values())
 
 
 def _spent(record: Mapping[str, Any], seat: str, shown: Sequence[Mapping[str, Any]]) -> list[int]:

@@ -67,12 +67,12 @@ def _charts(
     so_far = list(accumulate(paid, lambda one, other: one + other))
     gold = {seat: [turns[at]["state"]["gold"].get(seat) for at in numbers] for seat in seats}
     spent = {seat: [so_far[at][seat] for at in numbers] for seat in seats}
-    known = any(value is not None for values in gold.values() for value in values)
-    charts = [("Gold", gold)] if known else []
     along = {"along": "round", "places": places, "turns": numbers}
     return [
         {"title": title, "unit": "gold", "seats": values, **along}
-        for title, values in [*charts, ("Gold paid for offices, in all", spent)]
+        for title, values in (("Gold", gold), ("Gold paid for offices, in all", spent))
+        # One value alone, of the end of a match that told of no other, is no course.
+        if any(len(each) - each.count(None) > 1 for each in values.values())
     ]
 
 
