@@ -171,7 +171,7 @@ def test_where_nothing_is_revealed_nothing_is_promised_for_the_end():
         assert [chart["title"] for chart in page["charts"]] == ["Paid for empires in all"]
         known = [row["vp"] for row in page["ledger"]["rows"]]
         assert known == ([11, -18] if status == "over" else [None, None])
-        assert (">11<" in pages["course"]) == (status == "over")
+        assert ("<b>11</b>" in pages["course"]) == (status == "over")
     later = scripted.pages(published({**running, "status": "running"}))
     assert "The other bids are told when the match is over." in later["course"]
     assert "? is told when the match is over." in later["turn-1"]
