@@ -10,7 +10,6 @@ from pbem.archive import published, site
 from pbem.games.hexem.archive import course
 from tests.archive import played
 
-PHONE = {"width": 390, "height": 800}
 SEATS = ("Anna", "Bob", "Chloé", "Dima")
 NAME = "hexem4"
 
@@ -26,7 +25,7 @@ def four(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def phone(browser: Browser) -> Iterator[Page]:
-    context = browser.new_context(viewport=PHONE)
+    context = browser.new_context(viewport={"width": 390, "height": 800})
     yield context.new_page()
     context.close()
 
