@@ -6,6 +6,7 @@ reader depends on colours. Names are escaped; the colours are the style sheet's.
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from markupsafe import Markup, escape
@@ -73,7 +74,7 @@ def _svg(
     known: Sequence[float],
     width: int,
 ) -> Markup:
-    labels = {seat: _label(seat, values, width) for seat, values in rows.items()}
+    labels = _labels(rows, width)
     widest = max(columns(f"{name} {value}") for name, value in labels.values())
     room = _LEADER + round(widest * _LETTER) + 4
     last = max(len(values) for values in rows.values()) - 1
@@ -195,11 +196,25 @@ def _spread(ends: Mapping[str, tuple[float, float]]) -> dict[str, tuple[float, f
     return {seat: (x, y, row) for (seat, (x, y)), row in zip(ordered, rows, strict=True)}
 
 
-def _label(seat: str, values: Sequence[Value], width: int) -> tuple[str, str]:
-    """Return what stands at the end of a line: the seat's name, cut where it is long, and value."""
-    value = next((f"{value:g}" for value in reversed(values) if value is not None), "")
-    longest = (22 if width > 500 else 12) - len(value)
-    return _cut(str(printable(seat)), longest), value
+def _labels(rows: Mapping[str, Sequence[Value]], width: int) -> dict[str, tuple[str, str]]:
+    """Return what stands at the end of each line: the seat's name, cut where it is long, and value.
+
+    Names that would be cut to the same are cut at their beginning instead: `…by the Sea`.
+    """
+    values = {
+        seat: next((f"{value:g}" for value in reversed(row) if value is not None), "")
+        for seat, row in rows.items()
+    }
+    longest = (22 if width > 500 else 12) - max(map(len, values.values()))
+    names = {seat: str(printable(seat)) for seat in rows}
+    cut = {seat: _cut(name, longest) for seat, name in names.items()}
+    for short in {one for one in cut.values() if list(cut.values()).count(one) > 1}:
+        alike = [seat for seat, one in cut.items() if one == short]
+        letters = zip(*(names[seat] for seat in alike), strict=False)
+        same = len(list(takewhile(lambda each: len(set(each)) == 1, letters)))
+        for seat in alike:
+            cut[seat] = _cut(f"…{names[seat][same:]}", longest)
+    return {seat: (cut[seat], values[seat]) for seat in rows}
 
 
 def _cut(name: str, longest: int) -> str:

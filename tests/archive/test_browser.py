@@ -246,12 +246,14 @@ def test_a_wide_tables_first_column_stays_and_a_shade_tells_of_more(opened: Open
                            arg=scroller.element_handle())  # fmt: skip
 
 
-def test_a_long_name_takes_no_more_than_two_lines_of_a_table(opened: Opener) -> None:
+def test_a_long_name_takes_no_more_than_three_lines_of_a_table(opened: Opener) -> None:
     page = opened("hostile1/index.html", viewport=PHONE)
-    names = page.locator("table.data .seat bdi")
+    names = page.locator("table.data:not(.players) :is(.seat, th) bdi")
+    for fold in page.locator("details").all():
+        fold.evaluate("one => { one.open = true; }")
     tall = names.evaluate_all("all => all.map(one => one.getBoundingClientRect().height)")
     wide = names.evaluate_all("all => all.map(one => one.getBoundingClientRect().width)")
-    assert len(tall) > 3 and max(tall) < 60 and max(wide) <= 9 * 16
+    assert len(tall) > 3 and max(tall) < 85 and max(wide) <= 9 * 16
 
 
 def test_the_report_is_folded_where_the_chapter_tells_the_turn_and_printed_all_the_same(

@@ -1,6 +1,8 @@
 """The archive of a match that lives: whatever happens in it, its pages are those built afresh."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -140,3 +142,28 @@ def test_one_archive_is_built_at_a_time(pbem, engine: Engine, house: Config) -> 
         answer = pbem("archive", "--out", "site")
     assert answer.code == 75 and "try again" in answer.err
     assert pbem("archive", "--out", "site").code == 0
+
+
+def test_where_nothing_has_changed_no_game_no_letters_and_no_templates_are_loaded(
+    engine: Engine, house: Config
+) -> None:
+    lives.begin(engine, "hexem")
+    program = (
+        "import sys; from pbem import cli; sys.argv = ['pbem', 'archive', '--out', 'site'];"
+        "code = cli.answer(lambda: cli.app(standalone_mode=False)); heavy = sorted("
+        "{one for one in sys.modules if one in ('jinja2', 'pbem.game', 'pbem.reports', "
+        "'pbem.matches', 'pbem.games.hexem', 'pbem.archive.record', 'pbem.archive.match')});"
+        "print(code, heavy)"
+    )
+    first, again = (
+        subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=house.folder,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for _ in range(2)
+    )
+    assert "built match1" in first and "'jinja2'" in first
+    assert "nothing has changed" in again and again.endswith("0 []\n")

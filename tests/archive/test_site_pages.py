@@ -195,6 +195,25 @@ def test_charts_tell_seats_apart_without_colours(built: Path) -> None:
     assert min(after - before for before, after in pairwise(rows)) >= 14
 
 
+def test_the_ticks_of_counts_are_whole_numbers_and_of_shares_need_not_be() -> None:
+    for most in (1, 2, 3, 4, 7, 9, 11, 23, 90, 101, 12345):
+        values = {"Ann": [0, most], "Bob": [None, 1]}
+        drawn = str(chart.drawn({"title": "Hexes", "unit": "hexes", "seats": values}, list(values)))
+        ticks = re.findall(r'class="tick"[^>]*>([^<]*)<', drawn[: drawn.index("</svg>")])
+        assert 2 <= len(ticks) <= 7 and all(float(one).is_integer() for one in ticks), (most, ticks)
+    values = {"Ann": [0.1, 0.9]}
+    drawn = str(chart.drawn({"title": "Share", "unit": "", "seats": values}, ["Ann"]))
+    assert ">0.25<" in drawn or ">0.2<" in drawn
+
+
+def test_names_that_begin_alike_are_told_apart_at_the_ends_of_their_lines() -> None:
+    seats = [f"Maximiliane Alexandra of the {one}" for one in ("Alder", "Birch", "Cedar")]
+    values = {seat: [1, at] for at, seat in enumerate(seats)} | {"Ann": [3, 4]}
+    drawn = str(chart.drawn({"title": "Gold", "unit": "gold", "seats": values}, [*seats, "Ann"]))
+    labels = re.findall(r'class="label"[^>]*>([^<]*) <', drawn)
+    assert sorted(labels[:4]) == ["Ann", "…Alder", "…Birch", "…Cedar"]
+
+
 def test_charts_stand_beside_their_figures_in_a_table(pages: Mapping[str, Page]) -> None:
     record = published(played.record("hexem", 1))
     page = pages["hexem2/index.html"]
