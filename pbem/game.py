@@ -4,7 +4,9 @@ A game is a module of pure functions. It knows no clock, file, socket, database 
 time does not occur, chance comes in as a seeded `random.Random`, text is a `str`.
 """
 
+import hashlib
 import hmac
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -74,7 +76,8 @@ class Game(Protocol):
     templates beyond the view), `forecast(state, seat, orders) → Sequence[Event]`,
     `default_orders(state, seat) → str`, `deciding(state) → Sequence[str]`,
     `bot(state, seat, rng) → str`, `gm_bot(state, rng) → str`, and `PHASES`, a tuple that names the
-    phases a schedule may be for (all but `over`).
+    phases a schedule may be for (all but `over`), and `known_options(options) → dict`: those that
+    tell the public nothing, while the match runs, of what `view` doesn't show it (without it, all).
 
     Of the archive, pure functions of a match's published record (`pbem.archive.record`) as it is,
     whole or only what is public: `course(record) → dict`, facts of the match's page, with `charts`
@@ -207,6 +210,12 @@ def chance(seed: str, number: int, phase: str) -> Random:
     """
     digest = hmac.digest(seed.encode(), f"{number}:{phase}".encode(), "sha256")
     return Random(int.from_bytes(digest, "big"))
+
+
+def digest(value: Any) -> str:
+    """Return the SHA-256 of a JSON value, the same however its keys are ordered."""
+    text = json.dumps(value, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def ended(state: Any) -> Any:

@@ -1,7 +1,7 @@
 """Case files: positions, orders and what must come of them, played without database or mail."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -11,6 +11,9 @@ from pbem import commands, typography
 from pbem import game as games
 from pbem.game import Game, Json
 from pbem.orders import Grammar
+
+# Of a case that comes out otherwise no more places are told than a reader takes in.
+MOST_DIFFERENCES = 20
 
 
 class NoCase(ValueError):
@@ -126,42 +129,96 @@ def _sheet(key: str, text: str) -> str:
 
 
 def differences(case: Case, played: Sequence[Json]) -> list[str]:
-    """Name where the played turns differ from what the case expects; empty if nowhere."""
-    found: list[str] = []
-    for number, (turn, result) in enumerate(zip(case.turns, played, strict=True), 1):
-        for key, expected in turn.get("expect", {}).items():
-            fault = mismatch(expected, result.get(key), key)
-            if fault:
-                found.append(f"turn {number}, {fault}")
-    return found
+    """Name all places where the played turns differ from what the case expects; empty if none."""
+    return [
+        f"turn {number}, {fault}"
+        for number, (turn, result) in enumerate(zip(case.turns, played, strict=True), 1)
+        for key, expected in turn.get("expect", {}).items()
+        for fault in _mismatches(expected, result.get(key), key)
+    ]
+
+
+def report(case: Case, played: Sequence[Json]) -> list[str]:
+    """Tell a played case in lines: what became of each turn, the report of the last one as the
+    public is sent it, and where it came out otherwise than the case expects."""
+    lines: list[str] = []
+    for number, turn in enumerate(played, 1):
+        waiting = ", ".join(turn["waiting"]) or "nobody"
+        lines.append(f"turn {number}: then {turn['state']['phase']}, waiting for {waiting}")
+        lines += [
+            f"  refused of {seat}: {'lines' if len(numbers) > 1 else 'line'} "
+            + ", ".join(map(str, numbers))
+            for seat, numbers in turn["refused"].items()
+            if numbers
+        ]
+    if played:
+        lines += ["", *_last_report(case, played).splitlines()]
+    found = differences(case, played)
+    if found:
+        more = len(found) - MOST_DIFFERENCES
+        lines += ["", "Otherwise than the case expects:", *found[:MOST_DIFFERENCES]]
+        lines += [f"… and in {more} more places"] if more > 0 else []
+    elif any(turn.get("expect") for turn in case.turns):
+        lines += ["", "All as the case expects."]
+    return lines
+
+
+def _last_report(case: Case, played: Sequence[Json]) -> str:
+    # Templates take long to load, and most cases are only compared.
+    from pbem.reports.letters import part
+
+    game, last = case.game, played[-1]
+    state = game.load(last["state"], case.seats, case.options)
+    over = state.phase == "over"
+    events = [games.Event(one["kind"], one["facts"], one["seen_by"]) for one in last["events"]]
+    seen = [one for one in events if over or one.seen_by is None]
+    page = games.optional(game, "page")
+    facts = {
+        "match": "the case",
+        "title": game.TITLE,
+        "game": game.KEY,
+        "seats": list(case.seats),
+        "players": [{"seat": seat, "person": seat} for seat in case.seats],
+        "options": case.options,
+        "seat": None,
+        "person": "",
+        "turn": len(played),
+        "phase": state.phase,
+        "view": game.view(state, None),
+        "page": page(state, None, seen) if page else {},
+        "events": seen,
+        "winners": list(game.winners(state)) if over else [],
+    }
+    return part("report.txt", facts).rstrip()
 
 
 def mismatch(expected: Any, found: Any, place: str) -> str | None:
-    """Say where `found` fails to hold what is expected (matching by subset), or `None`."""
+    """Say where `found` first fails to hold what is expected (matching by subset), or `None`."""
+    return next(_mismatches(expected, found, place), None)
+
+
+def _mismatches(expected: Any, found: Any, place: str) -> Iterator[str]:
     if isinstance(expected, dict):
         if set(expected) == {"any"}:
-            if any(mismatch(one, found, place) is None for one in expected["any"]):
-                return None
-            return f"{place}: one of {len(expected['any'])} expected, {_short(found)} found"
-        if set(expected) == {"unordered"}:
+            if all(mismatch(one, found, place) for one in expected["any"]):
+                yield f"{place}: one of {len(expected['any'])} expected, {_short(found)} found"
+        elif set(expected) == {"unordered"}:
             wanted = expected["unordered"]
-            if isinstance(found, list) and _pairs_up(wanted, found, place):
-                return None
-            return f"{place}: {_short(wanted)} in any order expected, {_short(found)} found"
-        if not isinstance(found, dict):
-            return f"{place}: {_short(expected)} expected, {_short(found)} found"
-        faults = (mismatch(expected[key], found.get(key), f"{place}.{key}") for key in expected)
-        return next((fault for fault in faults if fault), None)
-    if isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
-        pairs = enumerate(zip(expected, found, strict=True))
-        faults = (mismatch(one, other, f"{place}[{i}]") for i, (one, other) in pairs)
-        return next((fault for fault in faults if fault), None)
-    if expected == found and isinstance(expected, bool) == isinstance(found, bool):
-        return None
-    return f"{place}: {_short(expected)} expected, {_short(found)} found"
+            if not isinstance(found, list) or not _pairs_up(wanted, found):
+                yield f"{place}: {_short(wanted)} in any order expected, {_short(found)} found"
+        elif not isinstance(found, dict):
+            yield f"{place}: {_short(expected)} expected, {_short(found)} found"
+        else:
+            for key in expected:
+                yield from _mismatches(expected[key], found.get(key), f"{place}.{key}")
+    elif isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
+        for at, (one, other) in enumerate(zip(expected, found, strict=True)):
+            yield from _mismatches(one, other, f"{place}[{at}]")
+    elif expected != found or isinstance(expected, bool) != isinstance(found, bool):
+        yield f"{place}: {_short(expected)} expected, {_short(found)} found"
 
 
-def _pairs_up(wanted: Sequence[Any], found: Sequence[Any], place: str) -> bool:
+def _pairs_up(wanted: Sequence[Any], found: Sequence[Any]) -> bool:
     """Tell whether each wanted entry can be given a found one of its own (augmenting paths)."""
     if len(wanted) != len(found):
         return False
@@ -169,7 +226,7 @@ def _pairs_up(wanted: Sequence[Any], found: Sequence[Any], place: str) -> bool:
 
     def place_one(one: int, tried: set[int]) -> bool:
         for other in range(len(found)):
-            if other not in tried and mismatch(wanted[one], found[other], place) is None:
+            if other not in tried and mismatch(wanted[one], found[other], "") is None:
                 tried.add(other)
                 if other not in taken or place_one(taken[other], tried):
                     taken[other] = one

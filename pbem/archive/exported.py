@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pbem import game as games
 from pbem.archive import form
 from pbem.archive.record import FORMAT
 from pbem.game import Json
@@ -25,9 +26,19 @@ UPGRADES: Mapping[int, Upgrade] = {}
 
 
 def written(record: Json) -> str:
-    """Return a record (or a case) as the text of a file; equal ones give equal text."""
+    """Return a record (or a case) as the text of a file; equal ones give equal text.
+
+    A record's file ends with the digest of all that is in it.
+    """
+    if "format" in record:
+        record = {**record, "sha256": digest(record)}
     text = json.dumps(record, ensure_ascii=False, allow_nan=False, indent=1)
     return _ODD.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n"
+
+
+def digest(record: Json) -> str:
+    """Return the SHA-256 of a record, less the digest that it may bear already."""
+    return games.digest({key: value for key, value in record.items() if key != "sha256"})
 
 
 def read(raw: bytes, upgrades: Mapping[int, Upgrade] = UPGRADES, newest: int = FORMAT) -> Json:
@@ -50,7 +61,7 @@ def read(raw: bytes, upgrades: Mapping[int, Upgrade] = UPGRADES, newest: int = F
         raise ValueError(f"it is no export of a match; {remedy}")
     try:
         data = _brought(data, upgrades, newest)
-    except (LookupError, TypeError, AttributeError):
+    except (LookupError, TypeError, AttributeError, RecursionError):
         raise ValueError(f"it is no whole export of format {data['format']}") from None
     form.check(data)
     return data
@@ -76,9 +87,13 @@ def _brought(data: Json, upgrades: Mapping[int, Upgrade], newest: int) -> Json:
             f"it has format {data['format']}, made by {program}; this program reads formats up to "
             f"{newest}; install a newer pbem"
         )
+    is_old = data["format"] < newest
+    is_as_written = is_old and "sha256" in data and data["sha256"] == digest(data)
     while data["format"] < newest:
         step = upgrades.get(data["format"])
         if step is None:
             raise ValueError(f"format {data['format']}: no program has ever written that")
         data = {**step(data), "format": data["format"] + 1}
+        if is_as_written:
+            data["sha256"] = digest(data)
     return data

@@ -12,6 +12,8 @@ Check = Callable[[Any, str], None]
 # Beyond these nothing of ours was ever written.
 DEEPEST = 60
 MOST = 2**31 - 1
+# What every reader of JSON keeps exactly; a column of SQLite holds it too.
+LARGEST_NUMBER = 2**53 - 1
 STATUSES = ("open", "running", "held", "over")
 
 
@@ -221,7 +223,8 @@ def _names(data: Json) -> Iterable[tuple[str, Iterable[str]]]:
 
 
 def _check_sound(data: Any) -> None:
-    """Raise `ValueError` for what no database keeps: depth, half characters, NUL, no number."""
+    """Raise `ValueError` for what is not kept everywhere: depth, half characters, NUL, numbers that
+    are none, or beyond all that a match can come to."""
     layer: list[Any] = [data]
     for _ in range(DEEPEST):
         inner: list[Any] = []
@@ -235,6 +238,8 @@ def _check_sound(data: Any) -> None:
                     raise ValueError(f"{shown(value)} holds what is no character")
             elif isinstance(value, float) and not isfinite(value):
                 raise ValueError(f"{value} is no number")
+            elif isinstance(value, int | float) and abs(value) > LARGEST_NUMBER:
+                raise ValueError(f"{shown(value)} is beyond {LARGEST_NUMBER}, the largest number")
         layer = inner
     if layer:
         raise ValueError(f"it is nested more than {DEEPEST} deep")

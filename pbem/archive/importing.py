@@ -25,9 +25,10 @@ def bring(
 ) -> Match:
     """Make the match that a record tells of, under a name; return it.
 
-    An exported match that is over is as it was. Raise `ValueError`, the session untouched, for a
-    name that is taken, a record that is not whole, what the game or a setting refuses, and, unless
-    `unverified`, turns that are not what seed and orders give.
+    An exported match that is over is as it was; of one that is taken though it does not come out
+    as it stands (`unverified`) the history says so. Raise `ValueError`, the session untouched, for
+    a name that is taken, a record that is not whole, what the game or a setting refuses, and,
+    unless `unverified`, turns that are not what seed and orders give.
     """
     if store.match_named(session, name):
         raise ValueError(f"a match {name} is there already; choose another name with --as NAME")
@@ -46,7 +47,8 @@ def bring(
     _check_standing(record)
     record["turns"] = [_loaded(game, record, turn, "turn") for turn in record["turns"]]
     record["undone"] = [_loaded(game, record, turn, "undone turn") for turn in record["undone"]]
-    if not unverified and (difference := first_difference(record)):
+    difference = first_difference(record)
+    if difference and not unverified:
         raise ValueError(f"{difference}; --unverified takes the match as the file has it")
     match = _match(record, name, now)
     session.add(match)
@@ -67,6 +69,9 @@ def bring(
         )
         # History is told in the order of its rows.
         session.flush()
+    if difference:
+        facts = {"unverified": True, "difference": str(difference)}
+        store.record(session, match, now, "gm", "imported", **facts)
     if match.status == "held":
         store.record(session, match, now, "program", "held", why=HELD)
     session.flush()

@@ -5,7 +5,7 @@ is in `published`.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -25,8 +25,9 @@ PROGRAM = f"pbem {__version__}"
 # mail was meant, and the traces of our own code.
 _NEVER = ("address", "added", "message", "trace")
 
-# Who has written no name is called by his address in some mail programs; its host is left out.
-_HOST = re.compile(r"(?<=[^\s@<>\"])@[^\s@<>\",;]+")
+# Some mail programs call who has written no name by his address; and people write some to others.
+_ADDRESS = re.compile(r"[^\s@<>()\[\]\",:;]+@[\w-]+(?:\.[\w-]+)+")
+NAMELESS = "a player"
 
 # What all players are told of, by what it is, with the facts that they are told. An entry of any
 # other kind is the game master's alone until the match is over.
@@ -45,6 +46,7 @@ _TOLD: Mapping[str, tuple[str, ...]] = {
     "looked": ("seat", "turn"),
     "previewed": ("turn",),
     "exported": ("turn",),
+    "imported": ("unverified",),
     "undone": ("turns", "back_to"),
     "set": ("option", "value"),
     "said": ("text",),
@@ -93,6 +95,7 @@ def recorded(session: Session, match: Match) -> Json:
         "winners": winners,
         "seed": match.seed,
         "seed_sha256": matches.seed_hash(match.seed),
+        "orders_sha256": games.digest([turn.orders for turn in live]),
         "players": _players(session, names),
         "turns": [_turn(turn) for turn in live],
         "undone": [_turn(turn) for turn in undone],
@@ -130,6 +133,7 @@ def _turn(turn: Turn) -> Json:
         "state": turn.state,
         "events": turn.events,
         "orders": turn.orders,
+        "orders_sha256": games.digest(turn.orders),
         "problems": turn.problems,
         "missing": turn.missing,
         "ran": _time(turn.ran),
@@ -172,7 +176,8 @@ def _history(session: Session, match: Match) -> list[Json]:
 
 
 def _named(text: str) -> str:
-    return _HOST.sub("", text)
+    """Return a name, or words that name somebody, less addresses; of one nothing else is left."""
+    return _ADDRESS.sub(NAMELESS, text)
 
 
 def opened(session: Session, match: Match, now: datetime) -> Json:
@@ -193,23 +198,32 @@ def published(record: Json) -> Json:
     Once the match is over that is everything (`whole`), unless its setting `reveal` is never; but
     for sheets that were overtaken, what was written to the game master alone, who wrote without
     his name, and what the program itself stumbled over. Until then it is what the game shows of
-    each state and event to nobody in particular, and what all players were told.
+    each state and event to nobody in particular, and what all players were told; and of the options
+    those that tell nothing of what it hides (`known_options`). No address that somebody wrote or
+    was called by is ever in it, unless he wrote it among his orders.
     """
     if not record["whole"]:
         return record
     if record["status"] == "over" and record["settings"].get("reveal") != "never":
         return {**record, "sheets": [], "history": list(_opened(record["history"]))}
     game = games.named(record["game"])
-    return {
+    known = games.optional(game, "known_options")
+    options = known(record["options"]) if known else record["options"]
+    secret = record["options"].keys() - options.keys()
+    public = {
         **record,
         "whole": False,
+        "options": options,
         "seed": None,
         "turns": [_shown(game, record, turn) for turn in record["turns"]],
         # The orders of a turn that was taken back stand again, and it shows what they would do.
         "undone": [],
         "sheets": [],
-        "history": [_told(entry) for entry in record["history"] if _is_told(entry)],
+        "history": [_told(entry) for entry in record["history"] if _is_told(entry, secret)],
     }
+    # Few orders can be meant, and each could be tried on a digest.
+    public.pop("orders_sha256", None)
+    return public
 
 
 def _opened(history: Sequence[Json]) -> list[Json]:
@@ -225,23 +239,32 @@ def _opened(history: Sequence[Json]) -> list[Json]:
                 facts["seen_by"] = facts["seen_by"][1:]
         elif entry["who"] == "program" and entry["what"] in ("failed", "held"):
             del facts["why"]
-        found.append({**entry, "facts": facts})
+        found.append({**entry, "facts": _less_addresses(facts)})
     return found
 
 
-def _is_told(entry: Json) -> bool:
-    return entry["what"] in _TOLD and entry["facts"].get("seen_by") is None
+def _is_told(entry: Json, secret: Collection[str]) -> bool:
+    facts = entry["facts"]
+    is_secret = entry["what"] == "set" and facts.get("option") in secret
+    return entry["what"] in _TOLD and facts.get("seen_by") is None and not is_secret
 
 
 def _told(entry: Json) -> Json:
     told = _TOLD[entry["what"]]
-    return {**entry, "facts": {key: entry["facts"][key] for key in told if key in entry["facts"]}}
+    facts = {key: entry["facts"][key] for key in told if key in entry["facts"]}
+    return {**entry, "facts": _less_addresses(facts)}
+
+
+def _less_addresses(facts: Json) -> Json:
+    """Return facts with no address in a text: who wrote it to some has not shown it to all."""
+    text = facts.get("text")
+    return {**facts, "text": _ADDRESS.sub("(an address)", text)} if text else facts
 
 
 def _shown(game: Game, record: Json, turn: Json) -> Json:
     """Return a turn as the public may know it: no orders or problems, no event of single seats."""
     return {
-        **turn,
+        **{key: value for key, value in turn.items() if key != "orders_sha256"},
         "state": _public(game, game.load(turn["state"], record["seats"], record["options"]), turn),
         "events": [event for event in turn["events"] if event["seen_by"] is None],
         "orders": {},

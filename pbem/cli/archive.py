@@ -81,17 +81,25 @@ def export(
             found = record.published(record.recorded(session, row))
         else:
             found = record.opened(session, row, desk.now)
-        is_sealed = not public and row.status != "over"
+        is_over = row.status == "over"
+        keeps = not is_over or row.settings.get("reveal") == "never"
+        is_sealed = not public and (turn is None or keeps)
         if turn is not None:
             try:
                 found = casefile.case(found, turn)
             except ValueError as error:
                 raise Wrong(f"--turn {turn}: {error}") from None
     _write(exported.written(found), out, is_sealed)
-    if is_sealed:
+    if is_sealed and not is_over:
         cli.warn(
             f"this holds the secrets of {match}, its seed and sealed orders: keep it to yourself; "
             "the history and the next report say that it was made"
+        )
+    elif is_sealed:
+        secrets = "seed and orders, " if keeps else ""
+        cli.warn(
+            f"this holds what is never published of {match}: {secrets}press to you, who wrote "
+            "without a name, sheets that were replaced; --public leaves it out"
         )
 
 
@@ -179,6 +187,8 @@ def verify(context: typer.Context, file: ExportFile, as_json: AsJson = False) ->
                 "ok": difference is None,
                 "turns": turns,
                 "seed_sha256": record["seed_sha256"],
+                "orders_sha256": verifying.orders_hash(record),
+                "rests_on": verifying.rests_on(record),
                 "programs": programs,
                 "difference": None if difference is None else asdict(difference),
             }
@@ -189,6 +199,8 @@ def verify(context: typer.Context, file: ExportFile, as_json: AsJson = False) ->
             f"ok {file}: {record['match']}, {count} replayed, all as in the file; in the first "
             f"letter the SHA-256 of the seed must be {record['seed_sha256']}"
         )
+        for sentence in verifying.rests_on(record):
+            cli.say(f"   {sentence}")
     else:
         cli.say(f"FAIL {file}: {difference}{programs and f' ({programs})'}")
     return DONE if difference is None else FAILED

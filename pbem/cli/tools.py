@@ -79,23 +79,21 @@ def judge(
         cli.say(f"{len(cases) - failed} passed, {failed} failed")
         return FAILED if failed else 0
     results: list[dict[str, Any]] = []
+    lines: list[str] = []
     for path in cases:
         try:
-            played = judge.play(judge.read(path))
+            case = judge.read(path)
+            played = judge.play(case)
         except ValueError as error:
             raise Wrong(f"{path}: {error}; mend the case") from None
         results.append({"file": str(path), "turns": played})
+        if not as_json:
+            told = judge.report(case, played)
+            lines += [f"{path}:", *(f"  {line}".rstrip() for line in told)]
     if as_json:
         cli.say_json(results if len(results) > 1 else {"turns": results[0]["turns"]})
-        return 0
-    for result in results:
-        cli.say(f"{result['file']}:")
-        for number, turn in enumerate(result["turns"], 1):
-            refused = {seat: lines for seat, lines in turn["refused"].items() if lines}
-            waiting = ", ".join(turn["waiting"]) or "nobody"
-            cli.say(f"  turn {number}: then {turn['state']['phase']}, waiting for {waiting}")
-            if refused:
-                cli.say(f"    refused: {refused}")
+    for line in lines:
+        cli.say(line)
     return 0
 
 

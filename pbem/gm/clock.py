@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from pbem import matches, schedule, store
-from pbem.store import Match, Sheet
+from pbem.store import Match, Sheet, Tenure
 
 
 def must_be_on(match: Match) -> None:
@@ -57,9 +58,20 @@ def hold(session: Session, match: Match, now: datetime) -> str:
 
 
 def release(session: Session, match: Match, now: datetime) -> str:
-    """Have a held match go on (RELEASE), by a new deadline where the old one is past."""
+    """Have a held match go on (RELEASE), by a new deadline where the old one is past.
+
+    Not one whose players have come from another database without their addresses: nobody could
+    write to them. A seat that its player left, or was taken off, hinders nothing.
+    """
     if match.status != "held":
         raise ValueError(f"{match.name} is {match.status}; only a held match is released")
+    lost = _lost(session, match)
+    if lost:
+        seats = f"the seat {lost[0]}" if len(lost) == 1 else f"the seats {', '.join(lost)}"
+        raise ValueError(
+            f"no address is known for {seats}: ADDRESS <seat> <address>, or REPLACE <seat> WITH "
+            "<name> <address>, or DROP <seat> where nobody is to play it; then RELEASE"
+        )
     match.status, match.tries, match.why = "running", 0, ""
     store.record(session, match, now, "gm", "released")
     deadline = match.deadline
@@ -70,6 +82,15 @@ def release(session: Session, match: Match, now: datetime) -> str:
         session, match, deadline, now, "gm", "The game master released the match; it goes on."
     )
     return f"{match.name} goes on; the deadline is {matches.shown(match, deadline)}."
+
+
+def _lost(session: Session, match: Match) -> list[str]:
+    """Name the seats that somebody has whose address is not known."""
+    taken = select(Tenure.seat_id).where(
+        Tenure.seat_id.in_([seat.id for seat in match.seats]), Tenure.ended.is_(None)
+    )
+    held = set(session.scalars(taken))
+    return [seat.name for seat in match.seats if seat.id in held and not seat.addresses]
 
 
 def run_now(

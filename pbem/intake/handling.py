@@ -116,7 +116,8 @@ def join(lookup: Lookup, letter: "Letter", name: str) -> Handled | None:
     match = lookup.match(name)
     if match is None:
         return None
-    person = letter.name or letter.sender.partition("@")[0]
+    # An address is no name, nor is what stands before its sign: all would come to read it.
+    person = letter.name if letter.name and "@" not in letter.name else "Player"
     asked = players.apply(lookup.session, match, person, letter.sender, lookup.now)
     return Handled(Taken("answered", f"asked to join {name}"), match) if asked else None
 

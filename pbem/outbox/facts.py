@@ -88,13 +88,15 @@ def _day(told: schedule.Told) -> str:
 class Loaded(NamedTuple):
     """A turn as it is the same for all readers: what they may see of it is still to be asked.
 
-    `entries` are those of the history, from the phase that the turn ended, that a letter may tell.
+    `entries` are those of the history, from the phase that the turn ended, that a letter may tell;
+    `orders_hash` is, of the last turn, the SHA-256 of all orders, as the match's record has it.
     """
 
     state: Any
     waiting: Sequence[str]
     events: list[Event]
     entries: list[Entry]
+    orders_hash: str | None
 
 
 def _load(session: Session, game: Game, match: Match, turn: Turn) -> Loaded:
@@ -112,7 +114,17 @@ def _load(session: Session, game: Game, match: Match, turn: Turn) -> Loaded:
         game.waiting(state),
         [Event(one["kind"], one["facts"], one["seen_by"]) for one in turn.events],
         [one for one in session.scalars(entries) if one.facts["turn"] == turn.number - 1],
+        _orders_hash(session, match, turn) if state.phase == "over" else None,
     )
+
+
+def _orders_hash(session: Session, match: Match, turn: Turn) -> str:
+    earlier = (
+        select(Turn.orders)
+        .where(Turn.match_id == match.id, Turn.live.is_(True), Turn.number < turn.number)
+        .order_by(Turn.number)
+    )
+    return games.digest([*session.scalars(earlier), turn.orders])
 
 
 def _shown(
@@ -122,6 +134,7 @@ def _shown(
     name = seat.name if seat else None
     state = loaded.state
     over = state.phase == "over"
+    is_open = over and match.settings.get("reveal") != "never"
     seen = [one for one in loaded.events if over or one.seen_by is None or name in one.seen_by]
     page = games.optional(game, "page")
     return {
@@ -132,8 +145,9 @@ def _shown(
         "events": seen,
         "notes": _notes(loaded.entries, turn, name),
         "winners": list(game.winners(state)) if over else [],
-        "seed": match.seed if over and match.settings.get("reveal") != "never" else None,
+        "seed": match.seed if is_open else None,
         "seed_hash": matches.seed_hash(match.seed),
+        "orders_hash": loaded.orders_hash if is_open else None,
         "press": _press(loaded.entries, name),
     }
 

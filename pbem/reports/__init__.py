@@ -16,7 +16,8 @@ What each kind takes besides:
   `address` (the match's mail address) and `written` (now, ISO 8601), for the calendar.
 - `welcome`: what a report takes, and `players` (each `seat`, `person`), `seed_hash`. May be left
   out: `takes_over` (whether the reader follows somebody else on the seat: false).
-- `over`: what a report takes, and `winners`, `seed_hash`, `seed` (`None` where it stays secret).
+- `over`: what a report takes, and `winners`, `seed_hash`, `seed` and `orders_hash` (`None` where
+  they stay secret).
 - `receipt`: `outcome`, `number`, `lines` (each `number`, `text`, `understood` or `None`, `problem`
   or `None`), `sheet` (lines; `None`: unchanged), `answers` (`subject`, `date`, `message_id`,
   `received`). May be left out: `late` (whether it was), `why` (a sentence), `forecast` (events);

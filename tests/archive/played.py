@@ -75,6 +75,7 @@ def record(
         history.append(
             _entry(step.number, "program", "run", turn=step.number, phase=step.state.phase)
         )
+        history += [_entry(step.number, seat, "no orders", turn=step.number) for seat in missing]
         state = step.played.state
     over = state.phase == "over"
     winners = list(at.game.winners(state)) if over else []
@@ -89,6 +90,7 @@ def record(
         "status": "over" if over else "running", "phase": state.phase, "turn": len(steps),
         "open_seats": 0, "deadline": None if over else moment(len(steps) + 1), "created": moment(0),
         "winners": winners, "seed": matches.SEED, "seed_sha256": _hash(matches.SEED),
+        "orders_sha256": games.digest([turn["orders"] for turn in found]),
         "players": [
             {"seat": seat, "person": f"{seat} Example", "from_turn": 0, "began": moment(0),
              "ended": None}
@@ -130,6 +132,7 @@ def _turn(
     return {
         "number": number, "phase": phase, "state": at.game.dump(state),
         "events": [games.event_json(event) for event in events], "orders": orders,
+        "orders_sha256": games.digest(orders),
         "problems": problems, "missing": [], "ran": moment(number),
         "deadline": None if state.phase == "over" else moment(number + 1),
     }  # fmt: skip

@@ -76,14 +76,34 @@ def test_a_public_export_writes_nothing_down_and_holds_what_is_published(
     assert _looks(engine) == []
 
 
-def test_a_match_that_is_over_is_exported_without_a_word(
+def test_a_whole_export_of_a_match_that_is_over_says_that_it_holds_more_than_is_published(
     pbem: Command, engine: Engine, house: Config
 ) -> None:
     live(engine, house, "hexem")
     done = pbem("export", "match1")
-    assert (done.code, done.err) == (0, "")
+    assert done.code == 0
+    assert done.err == (
+        "pbem: this holds what is never published of match1: press to you, who wrote without a "
+        "name, sheets that were replaced; --public leaves it out\n"
+    )
     assert done.out == pbem("export", "match1", "--out", "-").out
     assert _looks(engine) == []
+    public = pbem("export", "match1", "--public")
+    case = pbem("export", "match1", "--turn", "1")
+    assert (public.code, public.err, case.code, case.err) == (0, "", 0, "")
+    with opened(engine, "match1") as (_, row):
+        row.settings = {**row.settings, "reveal": "never"}
+    for given in ((), ("--turn", "1")):
+        assert "published of match1: seed and orders, press" in pbem("export", "match1", *given).err
+
+
+def test_a_file_ends_with_the_digest_of_all_that_is_in_it(pbem: Command, running: str) -> None:
+    record = json.loads(pbem("export", running, "--public").out)
+    assert list(record)[-1] == "sha256"
+    assert record["sha256"] == exported.digest(record)
+    reordered = dict(reversed(record.items()))
+    assert exported.digest(reordered) == record["sha256"]
+    assert exported.digest({**record, "match": "other1"}) != record["sha256"]
 
 
 def test_out_is_written_whole_for_its_owner_alone_where_it_holds_secrets(
@@ -178,6 +198,54 @@ def test_what_if_is_asked_by_other_orders_in_the_case(tmp_path: Path) -> None:
     assert fault is None
     assert other is not None
     assert other.startswith("turn 1, state.")
+
+
+def test_a_case_says_of_its_last_turn_alone_what_came_of_it() -> None:
+    """Of a long match all states together would be more than all else; the last comes of all."""
+    case = casefile.case(record_of("hexem", 0), 4)
+    assert ["expect" in turn for turn in case["turns"]] == [False, False, False, True]
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_what_if_is_answered_by_the_report_of_the_last_turn_and_by_all_that_is_otherwise(
+    key: str, pbem: Command, house: Config
+) -> None:
+    case = casefile.case(record_of(key, 0), 1)
+    path = house.folder / "case.json"
+    path.write_text(exported.written(case), "utf-8")
+    lines = pbem("judge", "case.json").out.splitlines()
+    assert lines[0] == "case.json:"
+    assert lines[1].startswith("  turn 1: then ")
+    assert lines[-1] == "  All as the case expects."
+    case["turns"][0]["orders"] = {}
+    path.write_text(exported.written(case), "utf-8")
+    lines = pbem("judge", "case.json").out.splitlines()
+    faults = lines[lines.index("  Otherwise than the case expects:") + 1 :]
+    assert f"  {_check(house.folder, case)}" == faults[0]
+    assert 1 < len(faults) <= judge.MOST_DIFFERENCES + 1
+    assert any(line and set(line) <= {" ", "-"} for line in lines), "a heading of the report"
+
+
+def test_judge_names_refused_lines_and_says_of_many_differences_how_many_more(
+    pbem: Command, house: Config
+) -> None:
+    case = casefile.case(record_of("hexem", 0), 3)
+    case["turns"][0]["orders"] = {"Ann": "MUSTER Z9\nMUSTER Y8"}
+    (house.folder / "case.json").write_text(exported.written(case), "utf-8")
+    out = pbem("judge", "case.json").out
+    assert "\n    refused of Ann: lines 1, 2\n" in out
+    more = len(judge.differences(judge.case(case), judge.play(judge.case(case)))) - 20
+    assert more > 0
+    assert out.endswith(f"\n  … and in {more} more places\n")
+
+
+def test_judge_without_anything_expected_tells_the_turn_and_compares_nothing(
+    pbem: Command, house: Config
+) -> None:
+    case = casefile.case(record_of("alphabet", 1), 1)
+    del case["turns"][-1]["expect"]
+    (house.folder / "case.json").write_text(exported.written(case), "utf-8")
+    assert "the case expects" not in pbem("judge", "case.json").out
 
 
 def test_a_case_of_a_running_match_opens_it_and_of_what_is_public_there_is_none(

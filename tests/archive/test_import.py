@@ -21,7 +21,7 @@ from pbem.game import Json
 from tests.archive.lives import live, record_of, recorded, run_now, send_orders
 from tests.cli.conftest import Answer, pbem
 from tests.conftest import NOW
-from tests.flow.rig import HOUR, letters, opened, order, run, said, turn
+from tests.flow.rig import HOUR, letters, opened, order, refused, run, said, turn
 
 __all__ = ["pbem"]
 
@@ -174,7 +174,78 @@ def test_a_match_whose_turns_do_not_replay_is_taken_only_when_asked_for(engine: 
     record["turns"][2]["events"].pop()
     with pytest.raises(ValueError, match=r"turn 2, events: .* --unverified takes the match"):
         bring(engine, record)
-    assert bring(engine, record, unverified=True)["turns"] == record["turns"]
+    again = bring(engine, record, unverified=True)
+    assert again["turns"] == record["turns"]
+    assert again["history"][:-1] == record["history"]
+    entry = again["history"][-1]
+    assert (entry["who"], entry["what"]) == ("gm", "imported")
+    assert entry["facts"]["unverified"] is True
+    assert entry["facts"]["difference"].startswith("turn 2, events: ")
+    assert archive.published(again)["history"][-1] == entry
+
+
+def test_of_a_running_match_that_was_taken_unverified_all_know_that_and_not_what_differs(
+    engine: Engine,
+) -> None:
+    record = record_of("offices", 2, 2)
+    record["turns"][2]["state"]["gold"]["Ann"] += 1
+    again = archive.published(bring(engine, record, unverified=True))
+    entries = [one["facts"] for one in again["history"] if one["what"] == "imported"]
+    assert entries == [{"unverified": True}]
+
+
+def test_a_match_that_replays_bears_no_mark_though_it_was_taken_without_asking(
+    engine: Engine,
+) -> None:
+    again = bring(engine, record_of("hexem", 0), unverified=True)
+    assert "imported" not in {entry["what"] for entry in again["history"]}
+
+
+@pytest.mark.parametrize("number", [2**53, -(2**53), 10**30, 1e300])
+@pytest.mark.parametrize("command", [("import", "--unverified"), ("verify",)])
+def test_a_number_beyond_all_that_a_match_comes_to_is_refused(
+    number: float, command: tuple[str, ...], pbem: Command, engine: Engine, house: Config
+) -> None:
+    record = json.loads(exported.written(record_of("hexem", 1)))
+    _set(record, "turns/2/state/hexes/A2/armies", number)
+    (house.folder / "large.json").write_text(exported.written(record), "utf-8")
+    done = pbem(*command, "large.json")
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert "is beyond 9007199254740991, the largest number" in done.err
+    assert _rows(engine) == 0
+
+
+def test_an_imported_match_goes_on_only_once_its_players_are_named_or_dropped(
+    engine: Engine, house: Config
+) -> None:
+    live(engine, house, "hexem", phases=3, end=False)
+    bring(engine, recorded(engine))
+    late = NOW + timedelta(days=60)
+    why = refused(engine, "RELEASE", late, "copy1")
+    assert why.startswith("no address is known for the seats Ann, Bob, Cleo: ADDRESS <seat> ")
+    said(engine, "ADDRESS Ann ann@new.example.org", late, "copy1")
+    said(engine, "REPLACE Bob WITH Kim kim@example.org", late, "copy1")
+    assert "the seat Cleo: " in refused(engine, "RELEASE", late, "copy1")
+    with opened(engine, "copy1") as (_, row):
+        assert row.status == "held"
+    said(engine, "DROP Cleo", late, "copy1")
+    assert refused(engine, "DROP Cleo", late, "copy1") == "Cleo is vacant already"
+    said(engine, "RELEASE", late, "copy1")
+    with opened(engine, "copy1") as (_, row):
+        assert row.status == "running"
+
+
+def test_a_seat_its_player_left_before_the_export_hinders_no_release(
+    engine: Engine, house: Config
+) -> None:
+    live(engine, house, "hexem", phases=2, end=False)
+    late = NOW + timedelta(days=60)
+    said(engine, "DROP Bob", late, "match1")
+    said(engine, "HOLD", late, "match1")
+    record = recorded(engine)
+    said(engine, "RELEASE", late, "match1")
+    bring(engine, record)
+    assert "the seats Ann, Cleo: " in refused(engine, "RELEASE", late, "copy1")
 
 
 @pytest.mark.parametrize("path", FROZEN, ids=lambda path: path.stem)
@@ -183,8 +254,11 @@ def test_an_export_made_by_an_old_program_is_still_imported_and_verified(
 ) -> None:
     record = exported.read(path.read_bytes())
     again = bring(engine, record)
-    assert again["turns"] == record["turns"]
     assert verifying.first_difference(again) is None
+    # Exports of the first programs had no digests.
+    kept = [{key: one[key] for key in one if key != "orders_sha256"} for one in again["turns"]]
+    assert kept == record["turns"]
+    assert "sha256" not in record
 
 
 def test_there_is_a_frozen_export_of_every_game_one_of_a_running_match() -> None:
@@ -372,6 +446,15 @@ SMALL = {
 }
 for _record in SMALL.values():
     _record["undone"] = copy.deepcopy(_record["turns"][2:3])
+    _at = [one["what"] == "run" for one in _record["history"]].index(True) + 1
+    _record["history"][_at:_at] = [
+        *(
+            one
+            for one in _record["history"]
+            if one["what"] in ("run", "no orders") and one["facts"]["turn"] == 2
+        ),
+        {"time": NOW.isoformat(), "who": "gm", "what": "undone", "facts": {"back_to": 1}},
+    ]
     _record["sheets"] = [
         {
             "seat": seat,
@@ -385,6 +468,7 @@ for _record in SMALL.values():
         for turn in _record["turns"][1:]
         for seat, text in turn["orders"].items()
     ]
+    assert verifying.first_difference(_record) is None
 PLACES = {key: sorted(_places(record), key=repr) for key, record in SMALL.items()}
 
 
@@ -437,7 +521,9 @@ def test_an_export_mangled_anywhere_is_refused_or_imported_whole(
         else:
             again = archive.recorded(session, made)
             assert len(again["turns"]) == len(read["turns"])
-            assert exported.read(exported.written(again).encode()) == json.loads(json.dumps(again))
+            kept = exported.read(exported.written(again).encode())
+            assert kept.pop("sha256") == exported.digest(again)
+            assert kept == json.loads(json.dumps(again))
             archive.published(again)
         nested.rollback()
         session.expunge_all()

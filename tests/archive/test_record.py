@@ -15,6 +15,7 @@ from pbem.game import Json
 from tests.archive.lives import EVERY_WAY, SECRETS, begin, live, record_of, recorded
 from tests.conftest import NOW
 from tests.flow.rig import HOUR, opened, said
+from tests.games.matches import table
 
 KEYS = sorted(games.installed())
 WAYS = pytest.mark.parametrize(("key", "way"), EVERY_WAY)
@@ -58,14 +59,68 @@ def test_a_record_holds_no_address_key_token_or_message_id(
     assert exported.written(recorded(engine)) == text
 
 
-def test_a_player_called_by_his_address_is_recorded_without_its_host(engine: Engine) -> None:
+def test_a_player_called_by_his_address_is_recorded_as_a_player(engine: Engine) -> None:
     begin(engine, "hexem")
     said(engine, "REPLACE Bob WITH joe@home.example.org joe@home.example.org", NOW, "match1")
     record = recorded(engine)
-    assert [one["person"] for one in record["players"]] == ["Ann", "Bob", "joe", "Cleo"]
+    assert [one["person"] for one in record["players"]] == ["Ann", "Bob", "a player", "Cleo"]
     entry = record["history"][-1]
-    assert (entry["what"], entry["facts"]) == ("replaced", {"seat": "Bob", "person": "joe"})
-    assert "example.org" not in exported.written(record)
+    assert entry["what"] == "replaced"
+    assert entry["facts"] == {"seat": "Bob", "person": "a player"}
+    text = exported.written(record)
+    assert "example.org" not in text
+    assert "joe" not in text
+
+
+@pytest.mark.parametrize("phases", [2, 4])
+def test_an_address_that_somebody_wrote_to_all_is_not_published(
+    phases: int, engine: Engine, house: Config
+) -> None:
+    at = live(engine, house, "hexem", phases=phases, end=phases == 4)
+    with opened(engine, "match1") as (session, row):
+        words = "write to <joe.x@home.example.org>, not zoe@example.com; 3@5, @ noon"
+        store.record(session, row, at, "gm", "said", text=words)
+        facts = {"by": "Ann", "to": "all", "text": words, "turn": 1, "seen_by": None}
+        store.record(session, row, at, "Ann", "press", **facts)
+    record = recorded(engine)
+    assert words in _strings(record)
+    public = archive.published(record)
+    texts = [one["facts"]["text"] for one in public["history"][-2:]]
+    assert texts == ["write to <(an address)>, not (an address); 3@5, @ noon"] * 2
+
+
+def test_an_option_is_as_secret_as_the_state_it_sets() -> None:
+    """Matches that differ in nothing but the gold of single seats can't be told apart."""
+    shown = []
+    for gold in ({"Ann": 37}, {"Ann": 12, "Bob": 3}, 11):
+        at = table("offices", {"gold": gold, "gold_open": False})
+        record = record_of("offices", 2, 0)
+        record["options"] = dict(at.options)
+        record["turns"][0]["state"] = at.game.dump(at.begin())
+        facts = {"option": "gold", "value": str(gold)}
+        entry = {"time": NOW.isoformat(), "who": "gm", "what": "set", "facts": facts}
+        record["history"].append(entry)
+        shown.append(archive.published(record))
+        never = archive.published({**record, "status": "over", "settings": {"reveal": "never"}})
+        assert never["options"] == shown[0]["options"]
+        assert archive.published({**record, "status": "over"})["options"] == record["options"]
+    assert shown[0] == shown[1] == shown[2]
+    assert "gold" not in shown[0]["options"]
+    assert {"gold_open", "start", "rounds"} <= shown[0]["options"].keys()
+
+
+def test_where_gold_is_open_so_is_what_each_begins_with() -> None:
+    public = archive.published(record_of("offices", 1, 1))
+    assert public["options"]["gold"] == 10
+
+
+def test_no_digest_of_orders_is_published_while_they_are_sealed() -> None:
+    """Few orders can be meant, and each could be tried on it."""
+    for public in (
+        archive.published(record_of("empires", 0, 2)),
+        archive.published(record_of("empires", 0, reveal="never")),
+    ):
+        assert "orders_sha256" not in {*public, *(key for one in public["turns"] for key in one)}
 
 
 @WAYS

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from pbem import archive
+from pbem import archive, outbox
 from pbem import game as games
 from pbem.archive import exported, form, verifying
 from pbem.archive.verifying import Difference
@@ -19,7 +20,7 @@ from pbem.game import Json
 from tests.archive.lives import EVERY_WAY, begin, live, record_of, recorded, run_now, send_orders
 from tests.cli.conftest import Answer, pbem
 from tests.conftest import NOW
-from tests.flow.rig import HOUR, refused, said
+from tests.flow.rig import HOUR, Office, refused, said
 
 __all__ = ["pbem"]
 
@@ -158,7 +159,7 @@ def _get(value: Any, path: tuple[Any, ...]) -> Any:
     ],
 )
 def test_an_order_that_was_changed_is_named_by_its_turn(key: str, old: str, new: str) -> None:
-    """Orders that come to the same may be written otherwise: no replay can tell."""
+    """Also where it comes to the same, which no replay can tell: each turn has its digest."""
     whats = set()
     for number in range(1, _copy(key)["turn"] + 1):
         for seat in _copy(key)["seats"]:
@@ -167,10 +168,9 @@ def test_an_order_that_was_changed_is_named_by_its_turn(key: str, old: str, new:
             if old not in orders.get(seat, ""):
                 continue
             orders[seat] = new
-            found = verifying.first_difference(record)
-            if found is not None:
-                assert found.turn == number
-                whats.add(found.what)
+            found = found_in(record)
+            assert found.turn == number
+            whats.add(found.what)
     assert "order" in whats
     assert whats <= {"order", "event", "refused"}, whats
 
@@ -230,7 +230,7 @@ def test_a_true_is_no_one_and_a_list_cut_short_is_named_by_its_length() -> None:
     hexes[at]["armies"] = True
     found = found_in(record)
     assert (found.replayed, found.found) == ("1", "true")
-    assert str(found).startswith(f"turn 2, state.hexes.{at}.armies: 1 replayed, true in the file; ")
+    assert str(found).startswith(f"turn 2, state.hexes.{at}.armies: 1 is due, true in the file; ")
     record = _copy("hexem")
     record["turns"][2]["events"].pop()
     assert found_in(record).place == "events"
@@ -253,6 +253,187 @@ def test_a_match_that_its_game_master_mended_verifies(
     assert verifying.first_difference(archive.published(record)) is None
     record["turns"].pop()
     assert found_in(record).turn == record["turn"]
+
+
+def _mended(engine: Engine, house: Config, key: str) -> tuple[Json, Json]:
+    """A match in which turns were taken back: all there is of it, and what is published."""
+    live(engine, house, key, phases=4)
+    record = recorded(engine)
+    texts = (exported.written(one) for one in (record, archive.published(record)))
+    whole, public = (json.loads(text) for text in texts)
+    return whole, public
+
+
+def _anew(record: Json, *without: str) -> Json:
+    """A copy of a record with other digests, or none, as who changed it would write them."""
+    found: Json = json.loads(json.dumps(record))
+    for turn in (*found["turns"], *found["undone"]):
+        turn["orders_sha256"] = games.digest(turn["orders"])
+    found["orders_sha256"] = games.digest([turn["orders"] for turn in found["turns"]])
+    found["sha256"] = exported.digest(found)
+    for key in without:
+        del found[key]
+    return found
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_any_leaf_of_a_published_match_that_is_changed_is_found(
+    key: str, engine: Engine, house: Config
+) -> None:
+    """Whatever it is: an order that changed nothing, a name, a time, press, who was missing."""
+    _, public = _mended(engine, house, key)
+    rng = Random(key)
+    assert verifying.first_difference(public) is None
+    assert verifying.first_difference(_anew(public)) is None
+    # Without these it would be no file that could be verified.
+    paths = [path for path in _leaves(public) if path[0] not in ("format", "whole")]
+    parts = {path[0] for path in paths}
+    chosen = [rng.choice([path for path in paths if path[0] == part]) for part in sorted(parts)]
+    for path in (*chosen, *rng.sample(paths, 40)):
+        record = json.loads(json.dumps(public))
+        _change(record, path)
+        if path[0] in ("game", "options") or _is_refused(record):
+            continue
+        found = found_in(record)
+        if path[0] == "turns" and path[2] in (*FOLLOWS[:3], "orders"):
+            assert found.turn == path[1], (path, found)
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("part", ["turns", "undone"])
+def test_an_order_that_changes_nothing_is_named_by_its_turn_in_what_is_published(
+    key: str, part: str, engine: Engine, house: Config
+) -> None:
+    _, public = _mended(engine, house, key)
+    for at, turn in enumerate(public[part]):
+        for seat in turn["orders"]:
+            record = json.loads(json.dumps(public))
+            record[part][at]["orders"][seat] += "\nthis is chat"
+            found = found_in(record)
+            assert (found.turn, found.what) == (turn["number"], "order")
+            assert found.place == ("orders" if part == "turns" else f"undone[{at}].orders")
+            # Who writes the digest of the turn anew is found by the letter that has that of all.
+            forged = _anew(record)
+            assert verifying.first_difference(forged) is None
+            told = verifying.orders_hash(public), verifying.orders_hash(forged)
+            assert (told[0] != told[1]) == (part == "turns")
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_turns_that_were_taken_back_are_replayed_too(
+    key: str, engine: Engine, house: Config
+) -> None:
+    whole, _ = _mended(engine, house, key)
+    assert [turn["number"] for turn in whole["undone"]] == [2, 3]
+    rng = Random(key)
+    for at, turn in enumerate(whole["undone"]):
+        leaves = [path for path in _leaves(turn) if path[0] in ("state", "events")]
+        for path in rng.sample(leaves, 8):
+            record = json.loads(json.dumps(whole))
+            _change(record["undone"][at], path)
+            record = _anew(record)
+            if _is_refused(record):
+                continue
+            found = found_in(record)
+            assert found.turn == turn["number"], (path, found)
+            assert found.place.startswith(f"undone[{at}].{path[0]}")
+    for gone in (whole["undone"][:1], whole["undone"][1:], []):
+        found = found_in(_anew({**whole, "undone": gone}))
+        assert found.what in ("turn", "order", "history", "event", "state"), found
+
+
+def test_a_turn_taken_back_may_have_gone_by_an_option_set_since(
+    engine: Engine, house: Config
+) -> None:
+    begin(engine, "hexem", turns=1)
+    for wanted in ("UNDO 2", "SET turns 30", ""):
+        for _ in range(2 if wanted != "SET turns 30" else 0):
+            send_orders(engine, NOW + HOUR)
+            run_now(engine, NOW + HOUR)
+        if wanted:
+            said(engine, wanted, NOW + HOUR, "match1")
+    record = recorded(engine)
+    assert [turn["state"]["phase"] for turn in record["undone"]] == ["muster", "over"]
+    assert record["status"] == "running"
+    assert verifying.first_difference(record) is None
+    record["undone"][1]["orders"]["Ann"] += "\n"
+    assert found_in(record).place == "undone[1].orders"
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_who_was_missing_and_when_a_turn_was_run_agrees_with_the_history(
+    key: str, engine: Engine, house: Config
+) -> None:
+    _, public = _mended(engine, house, key)
+
+    def changed(change: Callable[[Json], Any]) -> Difference:
+        record = json.loads(json.dumps(public))
+        change(record)
+        return found_in(_anew(record))
+
+    silent = next(turn["number"] for turn in public["turns"] if turn["missing"])
+    found = changed(lambda record: record["turns"][silent]["missing"].clear())
+    assert (found.turn, found.what) == (silent, "missing")
+    found = changed(lambda record: record["turns"][1]["missing"].append("Bob"))
+    assert (found.turn, found.what) == (1, "missing")
+    found = changed(lambda record: record["turns"][2].update(ran=NOW.isoformat()))
+    assert (found.turn, found.place, found.what) == (2, "ran", "history")
+    found = changed(lambda record: record["turns"][2].update(deadline="1999-01-01T00:00:00+00:00"))
+    assert (found.turn, found.place) == (2, "deadline")
+    told = ("begun", "run", "undone", "no orders", "over")
+    for at, entry in enumerate(public["history"]):
+        if entry["what"] not in told:
+            continue
+        record = json.loads(json.dumps(public))
+        del record["history"][at]
+        found = found_in(_anew(record))
+        assert found.what in ("history", "turn", "missing", "match"), (entry, found)
+
+
+def test_nobody_has_a_seat_before_he_comes_or_while_another_has_it(
+    engine: Engine, house: Config
+) -> None:
+    whole, _ = _mended(engine, house, "hexem")
+    at = [one["person"] for one in whole["players"]].index("Zoë")
+    for who, key, value in (
+        (at, "began", NOW.isoformat()),
+        (at - 1, "ended", None),
+        (at - 1, "ended", "1999-01-01T00:00:00+00:00"),
+        (at, "from_turn", 99),
+    ):
+        record = json.loads(json.dumps(whole))
+        record["players"][who][key] = value
+        found = found_in(_anew(record))
+        assert found.what == "player", (key, value, found)
+
+
+def test_a_name_that_was_changed_is_found_by_the_files_digest(
+    engine: Engine, house: Config
+) -> None:
+    _, public = _mended(engine, house, "alphabet")
+    public["players"][0]["person"] = "Somebody"
+    found = found_in(public)
+    assert (found.turn, found.place, found.what) == (None, "sha256", "file")
+    assert "changed after the file was written" in str(found)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_an_order_that_was_taken_out_or_changed_beside_its_sheet_is_named_by_its_seat(
+    key: str, engine: Engine, house: Config
+) -> None:
+    """Also in a turn that END ended, in which no order came to anything."""
+    whole, _ = _mended(engine, house, key)
+    last = whole["turns"][-1]
+    assert games.is_ended(last["orders"][""])
+    for turn in whole["turns"]:
+        for seat in turn["orders"]:
+            if seat in turn["missing"]:
+                continue
+            record = json.loads(json.dumps(whole))
+            del record["turns"][turn["number"]]["orders"][seat]
+            found = found_in(_anew(record))
+            place = f"orders.{seat or 'gm'}"
+            assert (found.turn, found.place, found.found) == (turn["number"], place, "nothing")
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -332,7 +513,33 @@ def test_verify_exits_0_and_says_what_to_compare_with_the_first_letter(
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith("ok ")
     assert record["seed_sha256"] in done.out
+    assert record["orders_sha256"] in done.out
     assert f"{record['turn']} turns" in done.out
+    assert "no digest" not in done.out
+    found = json.loads(pbem("verify", _file(tmp_path, record), "--json").out)
+    assert found["orders_sha256"] == record["orders_sha256"]
+    assert [f"   {one}" for one in found["rests_on"]] == done.out.splitlines()[1:]
+
+
+def test_verify_says_what_it_could_not_compare(pbem: Command, tmp_path: Path) -> None:
+    path = tmp_path / "old.json"
+    path.write_text(json.dumps(record_of("hexem", 0)), "utf-8")
+    assert "(it bears no digest of its own)" in pbem("verify", str(path)).out
+    running = pbem("verify", _file(tmp_path, record_of("hexem", 0, 2))).out
+    assert "before the match is over" in running
+
+
+def test_the_letter_that_tells_how_it_ended_bears_the_digest_of_all_orders(
+    pbem: Command, engine: Engine, house: Config
+) -> None:
+    live(engine, house, "empires", phases=3)
+    office = Office()
+    for minute in range(1, 4):
+        outbox.flush(engine, house, office, NOW + timedelta(days=60, minutes=minute))
+    digest = recorded(engine)["orders_sha256"].encode()
+    assert len([raw for _, raw in office.sent if digest in raw]) == 3
+    assert pbem("export", "match1", "--public", "--out", "match1.json").code == 0
+    assert digest.decode() in pbem("verify", "match1.json").out
 
 
 def test_verify_exits_1_and_names_the_first_thing_that_differs(

@@ -306,6 +306,16 @@ def test_join_from_a_stranger_is_asked_once_and_quotes_nothing(
         assert session.scalars(select(Applicant.status)).all() == ["seated"]
 
 
+@pytest.mark.parametrize("sender", ["zoe.x@example.com", '"zoe.x@example.com" <zoe.x@example.com>'])
+def test_who_joins_under_no_name_but_an_address_is_no_more_than_a_player(
+    sender: str, engine: Engine, post: Post
+) -> None:
+    begin(engine)
+    assert post(mail("JOIN hexem1", sender=sender)).status == "answered"
+    with store.reading(engine) as session:
+        assert session.scalars(select(Applicant.person)).all() == ["Player"]
+
+
 def test_join_of_no_match_gets_no_letter(match: str, engine: Engine, post: Post) -> None:
     assert post(mail("JOIN nowhere", sender="zoe@example.com")).status == "rejected"
     assert letters(engine, "join") == []

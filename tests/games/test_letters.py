@@ -81,6 +81,7 @@ def facts_of(
         "winners": list(table.game.winners(state)),
         "seed": matches.SEED,
         "seed_hash": "5eed" * 16,
+        "orders_hash": "04de" * 16,
         "address": "game@example.org",
         "written": "2026-12-01T16:00:00+00:00",
     }

@@ -41,6 +41,7 @@ def facts() -> dict[str, Any]:
         "winners": ["Ann"],
         "seed": "a long secret",
         "seed_hash": "5eed" * 16,
+        "orders_hash": "04de" * 16,
         "outcome": "accepted, with questions",
         "number": 17,
         "lines": [

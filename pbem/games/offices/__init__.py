@@ -3,7 +3,7 @@
 from pbem.games.offices.archive import chapter, course
 from pbem.games.offices.language import GRAMMAR
 from pbem.games.offices.match import adjudicate, check, deciding, setup, waiting
-from pbem.games.offices.options import OPTIONS
+from pbem.games.offices.options import OPTIONS, known_options
 from pbem.games.offices.page import page
 from pbem.games.offices.players import bot, forecast, gm_bot
 from pbem.games.offices.storage import dump, load, view, winners
@@ -27,6 +27,7 @@ __all__ = [
     "dump",
     "forecast",
     "gm_bot",
+    "known_options",
     "load",
     "page",
     "setup",

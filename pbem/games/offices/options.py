@@ -109,6 +109,12 @@ def read_by_seat(given: Mapping[str, Any], seats: tuple[str, ...], option: str) 
     return found
 
 
+def known_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that all may know: where gold is secret, not who begins with how much."""
+    is_secret = not options.get("gold_open", True)
+    return {name: one for name, one in options.items() if not (is_secret and name == "gold")}
+
+
 _READ_ROUNDS: Callable[[Any], int] = whole(1, 999)
 
 OPTIONS: Sequence[Option] = (
