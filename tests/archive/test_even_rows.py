@@ -15,7 +15,7 @@ HEIGHTS = """() => [...document.querySelectorAll("table.even")].map((table) =>
 def test_rows_of_groups_and_letters_are_of_even_height(
     name: str, browser: Browser, built: Path
 ) -> None:
-    context = browser.new_context(viewport={"width": 390, "height": 800})
+    context = browser.new_context(viewport={"width": 320, "height": 700})
     page = context.new_page()
     page.goto((built / name).as_uri())
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
@@ -30,7 +30,7 @@ def test_rows_of_groups_and_letters_are_of_even_height(
 def test_only_a_first_column_that_is_always_seen_takes_two_lines(
     name: str, browser: Browser, built: Path
 ) -> None:
-    context = browser.new_context(viewport={"width": 390, "height": 800})
+    context = browser.new_context(viewport={"width": 320, "height": 700})
     page = context.new_page()
     page.goto((built / name).as_uri())
     higher = page.evaluate(
