@@ -301,6 +301,28 @@ def test_a_damaged_manifest_is_refused_with_a_remedy_that_helps(tmp_path: Path) 
         build(tmp_path / "site", played.record("hexem", 1, 2))
 
 
+def test_what_is_too_large_for_the_page_of_a_match_has_pages_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pbem.archive import match_page
+
+    build(tmp_path / "whole", played.record("hexem", 1))
+    whole = (tmp_path / "whole" / "hexem2" / "index.html").stat().st_size
+    monkeypatch.setattr(match_page, "LARGEST", whole - 1)
+    build(tmp_path / "parts", played.record("hexem", 1))
+    folder = tmp_path / "parts" / "hexem2"
+    assert (folder / "course.html").is_file() and not (folder / "turns.html").exists()
+    monkeypatch.setattr(match_page, "LARGEST", 10_000)
+    build(tmp_path / "small", played.record("hexem", 1))
+    folder = tmp_path / "small" / "hexem2"
+    page = (folder / "index.html").read_text("utf-8")
+    for name, words in (("course", "Fronts"), ("figures", "Hexes"), ("turns", "hexes changed")):
+        assert f'href="{name}.html' in page
+        assert words in (folder / f"{name}.html").read_text("utf-8")
+    assert '<table class="data figures">' not in page
+    assert missing_links(tmp_path / "small") == []
+
+
 def test_an_option_is_told_by_its_name_and_whether_it_is_the_default(tmp_path: Path) -> None:
     record = played.record("hexem", 1, 2)
     record["options"] = {**record["options"], "turns": 9}
