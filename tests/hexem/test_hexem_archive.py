@@ -209,6 +209,16 @@ def test_rule_1_charts_begin_when_the_countries_are_given_out() -> None:
     assert course(lost)["charts"][0]["seats"]["Bob"] == [1, 0]
 
 
+def test_rule_1_a_country_nobody_has_yet_is_not_in_a_seats_colour() -> None:
+    board = "A1=-3/x A2=-3/x B1=-4/y B2=-4/y C1=-2/z C2=-2/z"
+    one = record(position(board, "countries", 0), {"Ann": "BID y 1"})
+    for number in (0, 1):
+        marks = chapter(one, number)["legend"]
+        colours = [mark["colour"] for mark in marks]
+        assert [mark["name"] for mark in marks] == ["Ann", "Bob", "Cora", "x", "y", "z", None]
+        assert len(set(colours)) == len(marks)
+
+
 def test_a_turn_that_the_game_master_ended_before_it_was_run_has_no_steps() -> None:
     one = record(position(WAR), SHEETS, gm="END")
     page = chapter(one, 1)

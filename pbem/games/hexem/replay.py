@@ -46,7 +46,11 @@ class Marks(NamedTuple):
         of_seats, of_countries = letters(self.seats), letters(self.countries)
         return [
             *(_mark(seat, of_seats[seat], at) for at, seat in enumerate(self.seats)),
-            *(_mark(name, of_countries[name], at) for at, name in enumerate(self.countries)),
+            # Not a seat's colour, as far as there are others: a country may be no seat's yet.
+            *(
+                _mark(name, of_countries[name], at)
+                for at, name in enumerate(self.countries, len(self.seats))
+            ),
             {"name": None, "letter": "–", "colour": 0},
         ]
 
