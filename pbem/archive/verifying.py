@@ -184,7 +184,8 @@ def _of_orders_hash(turn: Json, place: str) -> Difference | None:
     if told is None or told == found:
         return None
     why = "an order was changed after the file was written, though it comes to the same"
-    return Difference(turn["number"], place, f"SHA-256 {shown(told)}", found, "order", why)
+    due, there = f"what has the SHA-256 {str(told)[:16]}…", f"{found[:16]}…"
+    return Difference(turn["number"], place, due, there, "order", why)
 
 
 def _of_missing(game: Game, before: Any, turn: Json, place: str) -> Difference | None:
