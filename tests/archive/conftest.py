@@ -44,9 +44,12 @@ def pages(built: Path) -> Mapping[str, Page]:
     }
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """A real Chromium; without one the test is skipped, unless the services are required."""
+    """A real Chromium; without one the test is skipped, unless the services are required.
+
+    It is one a module: as long as it is there, its event loop runs in the thread of the tests.
+    """
     program = shutil.which("chromium") or shutil.which("chromium-browser")
     if not program:
         if os.environ.get("PBEM_SERVICES") == "required":

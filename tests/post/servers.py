@@ -179,10 +179,12 @@ def smtp_server(*, implicit: ssl.SSLContext | None = None, **settings: Any) -> I
         post.connections += 1
         return SMTP(post, loop=loop, hostname="mail.example.org", **settings)
 
-    server = loop.run_until_complete(loop.create_server(connected, "127.0.0.1", 0, ssl=implicit))
-    post.port = server.sockets[0].getsockname()[1]
+    # The loop runs in a thread from the first: a browser's loop may be running in this one.
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
+    listening = loop.create_server(connected, "127.0.0.1", 0, ssl=implicit)
+    server = asyncio.run_coroutine_threadsafe(listening, loop).result(PATIENCE)
+    post.port = server.sockets[0].getsockname()[1]
 
     async def stop() -> None:
         server.close()
