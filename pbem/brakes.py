@@ -12,7 +12,7 @@ from typing import NamedTuple
 from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
-from pbem import matches, schedule, store
+from pbem import deadlines, matches, schedule, store
 from pbem.matches import Phase
 from pbem.store import Match
 
@@ -86,10 +86,10 @@ def _waits(session: Session, match: Match, now: datetime) -> Brake | None:
         matches.adopt(session, match, *late)
         phase = matches.phase(session, match)
         return _put_off_once(session, match, phase, now) if phase.awaited else None
-    grace = matches.grace(match)
+    grace = deadlines.grace(match)
     many = _is_deserted(phase)
     if many and not grace:
-        grace = matches.LONG_GRACE
+        grace = deadlines.LONG_GRACE
     until = deadline + grace
     if many and until <= now:
         until = now + grace
@@ -105,7 +105,7 @@ def _waits(session: Session, match: Match, now: datetime) -> Brake | None:
     )
     if many:
         says = f"Most who sent orders last turn sent none: {', '.join(phase.awaited)}."
-        told = f"The turn is run on {matches.shown(match, until)} unless you decide otherwise."
+        told = f"The turn is run on {deadlines.shown(match, until)} unless you decide otherwise."
         remedies = [matches.run_line(match), "EXTEND 2d", "HOLD"]
         matches.tell_gm(
             session,
@@ -131,9 +131,9 @@ def _is_deserted(phase: Phase) -> bool:
 def _put_off_once(session: Session, match: Match, phase: Phase, now: datetime) -> Brake | None:
     """Put the first turn off by one phase, as somebody has sent no orders; ask the game master."""
     match.put_off = True
-    later = matches.scheduled(session, match, match.deadline or now)
+    later = deadlines.scheduled(session, match, match.deadline or now)
     if later is not None and later <= now:
-        later = matches.scheduled(session, match, now)
+        later = deadlines.scheduled(session, match, now)
     if later is None:
         return None
     names = ", ".join(phase.awaited)
@@ -145,7 +145,7 @@ def _put_off_once(session: Session, match: Match, phase: Phase, now: datetime) -
         match,
         now,
         f"The first turn of {match.name} waits for {names}",
-        [why, f"Without an answer of yours it is run on {matches.shown(match, later)}."],
+        [why, f"Without an answer of yours it is run on {deadlines.shown(match, later)}."],
         [
             matches.run_line(match),
             *(f"DROP {seat}" for seat in adopted.awaited),
@@ -213,7 +213,7 @@ def overdue(session: Session, now: datetime) -> list[str]:
 
 def proposed(session: Session, match: Match, now: datetime) -> datetime | None:
     """Return the deadline that the match's schedule gives if its phase begins now."""
-    return matches.scheduled(session, match, now, matches.phase(session, match).deciding)
+    return deadlines.scheduled(session, match, now, matches.phase(session, match).deciding)
 
 
 def resume(session: Session, match: Match, now: datetime) -> datetime | None:

@@ -18,7 +18,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
-from pbem import brakes, matches, post, schedule, store
+from pbem import brakes, deadlines, matches, post, schedule, store
 from pbem import config as configs
 from pbem import game as games
 from pbem.config import Config
@@ -381,7 +381,7 @@ def _of_match(session: Session, match: Match, now: datetime) -> Iterator[Check]:
         return
     try:
         schedule.parse_all(match.schedules)
-        matches.scheduled(session, match, now)
+        deadlines.scheduled(session, match, now)
     except ValueError as error:
         remedy = f'`pbem gm {match.name} "SET schedule <schedule>"`, or "SET pause []"'
         yield _fault(name, str(error), remedy)

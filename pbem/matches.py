@@ -1,4 +1,4 @@
-"""A match as it stands: its state, its deadline, who is due, whose sheet counts, how it began.
+"""A match as it stands: its state, who is due, whose sheet counts, who is told, how it began.
 
 The use cases meet here: mail is filed, turns are run and the game master's orders obeyed by what
 these functions tell. None of them runs a turn: one that is to be run at the next tick is marked
@@ -8,22 +8,17 @@ so in its row (`early`, `run_now`), and `turns` does it.
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
-from zoneinfo import ZoneInfo
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from pbem import deadlines, identity, store
 from pbem import game as games
-from pbem import identity, schedule, store
 from pbem.game import Game
-from pbem.schedule import Pause
 from pbem.store import Absence, Applicant, Match, Message, Seat, Sheet, Turn
-
-# How long a match waits for who is missing where more than half are, and no `grace` is set.
-LONG_GRACE = timedelta(hours=24)
 
 
 @dataclass(frozen=True)
@@ -142,7 +137,7 @@ def phase(session: Session, match: Match) -> Phase:
 def _away(session: Session, match: Match) -> list[str]:
     if match.deadline is None:
         return []
-    day = match.deadline.astimezone(zone_of(match)).date()
+    day = match.deadline.astimezone(deadlines.zone_of(match)).date()
     names = {seat.id: seat.name for seat in match.seats}
     query = select(Absence.seat_id).where(
         Absence.seat_id.in_(names), Absence.first <= day, Absence.last >= day
@@ -181,7 +176,7 @@ def arrival(session: Session, match: Match, seat: Seat, received: datetime) -> A
         return Arrival("late", match.turn if late_next else None, why)
     if match.status == "held" or match.deadline is None or received <= match.deadline:
         return Arrival("in time", match.turn)
-    if received <= (match.waits_until or match.deadline + grace(match)):
+    if received <= (match.waits_until or match.deadline + deadlines.grace(match)):
         if seat.id not in store.newest_sheets(session, match):
             return Arrival("in time", match.turn)
         why = "the deadline is past; others are waited for, and your orders are in and locked"
@@ -224,86 +219,6 @@ def file(
         )
         settle(session, match)
     return came
-
-
-def grace(match: Match) -> timedelta:
-    """Return how long a match waits beyond its deadline for who is missing."""
-    return schedule.parse_duration(str(match.settings.get("grace", "0")))
-
-
-def zone_of(match: Match) -> ZoneInfo:
-    """Return the zone a match's deadlines are kept in."""
-    return schedule.parse_zone(match.zone)
-
-
-def shown(match: Match, moment: datetime | None) -> str:
-    """Return a deadline as the game master is told it, in the match's zone."""
-    if moment is None:
-        return "none"
-    return f"{moment.astimezone(zone_of(match)):%a %Y-%m-%d %H:%M %z} ({match.zone})"
-
-
-def pauses(match: Match) -> list[Pause]:
-    """Return the dates on which a match has no deadline."""
-    return [schedule.parse_pause(text) for text in match.settings.get("pause", ())]
-
-
-def begin_phase(
-    session: Session,
-    match: Match,
-    now: datetime,
-    deciding: Sequence[str] = (),
-    *,
-    first: bool = False,
-) -> None:
-    """Begin the phase a match is in: its deadline by the schedule, nobody ready yet.
-
-    The `first` phase ends at the next time the schedule names; a later one is never much shorter
-    than the schedule has it.
-    """
-    match.deadline = scheduled(session, match, now, deciding, first=first, use_absences=True)
-    match.began = now
-    match.waits_until, match.early, match.run_now = None, False, False
-    match.tries, match.why, match.alarm = 0, "", ""
-    for seat in match.seats:
-        seat.ready = False
-
-
-def scheduled(
-    session: Session,
-    match: Match,
-    now: datetime,
-    deciding: Sequence[str] = (),
-    *,
-    first: bool = False,
-    use_absences: bool = False,
-) -> datetime | None:
-    """Return the deadline of a match's phase if it begins now; `None` without a schedule.
-
-    Where single seats are asked to decide, the schedule for `decision` is meant. A deadline in the
-    midst of a player's granted absence is moved behind it; with `use_absences` that is noted, for
-    each moves one deadline only.
-    """
-    rule = schedule.next_deadline if first else schedule.fair_deadline
-    zone, pause = zone_of(match), pauses(match)
-    schedules = schedule.parse_all(match.schedules)
-    deadline = rule(schedules, "decision" if deciding else match.phase, now, zone, pause)
-    if deadline is None:
-        return None
-    query = (
-        select(Absence)
-        .where(
-            Absence.seat_id.in_([seat.id for seat in match.seats]),
-            Absence.granted,
-            Absence.moved.is_(False),
-        )
-        .order_by(Absence.first, Absence.id)
-    )
-    for absence in session.scalars(query):
-        if absence.first <= deadline.astimezone(zone).date() <= absence.last:
-            deadline = schedule.day_after(deadline, absence.last, zone, pause)
-            absence.moved = use_absences
-    return deadline
 
 
 def move_deadline(
@@ -386,7 +301,7 @@ def set_up(session: Session, match: Match, now: datetime) -> None:
     seats = [seat.name for seat in match.seats]
     state = game.setup(seats, match.options, games.chance(match.seed, 0, "setup"))
     match.status, match.phase, match.turn, match.open_seats = "running", state.phase, 0, 0
-    begin_phase(session, match, now, games.deciding(game, state), first=True)
+    deadlines.begin_phase(session, match, now, games.deciding(game, state), first=True)
     session.add(match)
     session.flush()
     session.add(

@@ -12,8 +12,8 @@ from datetime import date, datetime, timedelta
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from pbem import deadlines, identity, matches, schedule, store, typography
 from pbem import game as games
-from pbem import identity, matches, schedule, store, typography
 from pbem.game import Game
 from pbem.store import Absence, Address, Applicant, Match, Message, Seat, Sheet, Tenure
 
@@ -103,7 +103,7 @@ def absent(session: Session, seat: Seat, start: str, end: str, now: datetime) ->
     """
     match = seat.match
     span = schedule.parse_pause(f"{start.strip()}..{end.strip()}")
-    zone = matches.zone_of(match)
+    zone = deadlines.zone_of(match)
     if span.last < now.astimezone(zone).date():
         raise ValueError(f"{span.last} is past; nothing was noted")
     query = select(Absence).where(Absence.seat_id == seat.id)
@@ -131,7 +131,7 @@ def absent(session: Session, seat: Seat, start: str, end: str, now: datetime) ->
     if deadline is None or not span.first <= deadline.astimezone(zone).date() <= span.last:
         return "Noted. A deadline that falls into that time is moved behind it, once."
     absence.moved = True
-    moved = schedule.day_after(deadline, span.last, zone, matches.pauses(match))
+    moved = schedule.day_after(deadline, span.last, zone, deadlines.pauses(match))
     why = f"{seat.name} is away until {span.last}."
     matches.move_deadline(session, match, moved, now, seat.name, why)
     return "Noted; the deadline is moved behind it."
@@ -171,7 +171,7 @@ def replace(
         store.queue(session, "welcome", {"takes_over": True}, now, seat=seat, turn=match.turn)
     _tell_others(session, seat, now, f"{person} plays {seat.name} from now on.")
     matches.settle(session, match)
-    deadline, full = match.deadline, matches.scheduled(session, match, now)
+    deadline, full = match.deadline, deadlines.scheduled(session, match, now)
     if own or deadline is None or full is None or match.status != "running" or full <= deadline:
         return f"{person} has the seat {seat.name}."
     why = f"{person} takes over {seat.name} and gets a full phase to find the way."

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Engine, or_, select
 from sqlalchemy.orm import Session
 
-from pbem import brakes, identity, matches, players, schedule, settings, store
+from pbem import brakes, deadlines, identity, matches, players, schedule, settings, store
 from pbem import game as games
 from pbem.faults import Away
 from pbem.game import Played
@@ -303,7 +303,7 @@ def advance(session: Session, match: Match, now: datetime) -> Turn:
     match.phase = done.state.phase
     over = match.phase == "over"
     match.status = "over" if over else "running"
-    matches.begin_phase(session, match, now, games.deciding(phase.game, done.state))
+    deadlines.begin_phase(session, match, now, games.deciding(phase.game, done.state))
     if over:
         match.deadline = None
     turn = Turn(

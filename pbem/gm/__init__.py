@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from sqlalchemy.orm import Session
 
-from pbem import commands, identity, matches, names, players, store, typography
+from pbem import commands, deadlines, identity, matches, names, players, store, typography
 from pbem import game as games
 from pbem.game import Game
 from pbem.gm import clock, repairs
@@ -182,7 +182,7 @@ def _status(session: Session, match: Match) -> str:
     phase = matches.phase(session, match)
     parts = [
         f"{match.name} is {match.status}, {match.phase} {match.turn}",
-        f"deadline {matches.shown(match, match.deadline)}",
+        f"deadline {deadlines.shown(match, match.deadline)}",
         f"sent: {', '.join(phase.sheets) or 'nobody'}",
         f"missing: {', '.join(phase.missing) or 'nobody'}",
     ]

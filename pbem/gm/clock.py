@@ -6,7 +6,7 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from pbem import matches, schedule, store
+from pbem import deadlines, matches, schedule, store
 from pbem.store import Match, Sheet, Tenure
 
 
@@ -19,18 +19,20 @@ def must_be_on(match: Match) -> None:
 def set_deadline(session: Session, match: Match, time: str, now: datetime) -> str:
     """Move the deadline (DEADLINE); what is odd about the time is said."""
     must_be_on(match)
-    zone = matches.zone_of(match)
+    zone = deadlines.zone_of(match)
     moment = schedule.parse_time(time, zone)
     if moment <= now:
-        raise ValueError(f"{matches.shown(match, moment)} is past; name a time to come, or RUN NOW")
+        raise ValueError(
+            f"{deadlines.shown(match, moment)} is past; name a time to come, or RUN NOW"
+        )
     why = "The game master moved it."
     matches.move_deadline(session, match, moment, now, "gm", why)
     odd = schedule.odd_time(time, zone)
     paused = any(
-        one.first <= moment.astimezone(zone).date() <= one.last for one in matches.pauses(match)
+        one.first <= moment.astimezone(zone).date() <= one.last for one in deadlines.pauses(match)
     )
     notes = [odd and f" ({odd})", " (that is a paused date)" if paused else ""]
-    return f"The deadline is {matches.shown(match, moment)}.{''.join(notes)}"
+    return f"The deadline is {deadlines.shown(match, moment)}.{''.join(notes)}"
 
 
 def extend(session: Session, match: Match, duration: str, now: datetime) -> str:
@@ -38,12 +40,12 @@ def extend(session: Session, match: Match, duration: str, now: datetime) -> str:
     must_be_on(match)
     if match.deadline is None:
         raise ValueError(f"{match.name} has no deadline; set one with DEADLINE <time>")
-    moment = schedule.later(match.deadline, duration, matches.zone_of(match))
+    moment = schedule.later(match.deadline, duration, deadlines.zone_of(match))
     if moment <= now:
-        raise ValueError(f"{matches.shown(match, moment)} is past too; write a longer duration")
+        raise ValueError(f"{deadlines.shown(match, moment)} is past too; write a longer duration")
     why = "The game master extended it."
     matches.move_deadline(session, match, moment, now, "gm", why)
-    return f"The deadline is {matches.shown(match, moment)}."
+    return f"The deadline is {deadlines.shown(match, moment)}."
 
 
 def hold(session: Session, match: Match, now: datetime) -> str:
@@ -77,11 +79,11 @@ def release(session: Session, match: Match, now: datetime) -> str:
     deadline = match.deadline
     if deadline is not None and deadline <= now:
         match.began = now
-        deadline = matches.scheduled(session, match, now, matches.phase(session, match).deciding)
+        deadline = deadlines.scheduled(session, match, now, matches.phase(session, match).deciding)
     matches.move_deadline(
         session, match, deadline, now, "gm", "The game master released the match; it goes on."
     )
-    return f"{match.name} goes on; the deadline is {matches.shown(match, deadline)}."
+    return f"{match.name} goes on; the deadline is {deadlines.shown(match, deadline)}."
 
 
 def _lost(session: Session, match: Match) -> list[str]:

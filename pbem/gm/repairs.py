@@ -11,8 +11,8 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from pbem import deadlines, matches, schedule, settings, store
 from pbem import game as games
-from pbem import matches, schedule, settings, store
 from pbem.game import Json
 from pbem.gm.clock import must_be_on, tell_all
 from pbem.store import Letter, Match, Seat, Sheet, Turn
@@ -46,7 +46,7 @@ def undo(session: Session, match: Match, count: int, now: datetime) -> str:
     phase = matches.phase(session, match)
     match.phase = phase.state.phase
     # Nothing is run by itself, though all orders are there: the game master may want to mend one.
-    matches.begin_phase(session, match, now, phase.deciding)
+    deadlines.begin_phase(session, match, now, phase.deciding)
     store.record(session, match, now, "gm", "undone", turns=count, back_to=back)
     what, it = ("the last turn", "it") if count == 1 else (f"the last {count} turns", "them")
     why = (
@@ -54,7 +54,7 @@ def undo(session: Session, match: Match, count: int, now: datetime) -> str:
         f"The orders sent for {it} stand again; a new sheet replaces yours."
     )
     matches.tell(session, match, "deadline", {"why": why}, now, turn=back)
-    deadline = matches.shown(match, match.deadline)
+    deadline = deadlines.shown(match, match.deadline)
     return f"{match.name} stands after turn {back}; the deadline is {deadline}."
 
 
@@ -116,10 +116,10 @@ def change(session: Session, match: Match, option: str, value: str, now: datetim
         return sentence
     if option in ("schedule", "zone", "pause"):
         deciding = matches.phase(session, match).deciding
-        deadline = matches.scheduled(session, match, now, deciding)
+        deadline = deadlines.scheduled(session, match, now, deciding)
         if deadline != match.deadline:
             matches.move_deadline(session, match, deadline, now, "gm", sentence)
-            return f"{sentence} The deadline is {matches.shown(match, deadline)}."
+            return f"{sentence} The deadline is {deadlines.shown(match, deadline)}."
     matches.settle(session, match)
     return sentence
 

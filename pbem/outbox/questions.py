@@ -6,7 +6,7 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from pbem import commands, matches, schedule
+from pbem import commands, deadlines, matches, schedule
 from pbem import game as games
 from pbem.config import Config
 from pbem.store import Absence, Seat
@@ -60,7 +60,7 @@ def _status(session: Session, seat: Seat, now: datetime) -> str:
         phase = matches.phase(session, match)
         lines.append(f"Turns run: {match.turn}. The phase now: {match.phase}.")
         if match.deadline is not None:
-            told = schedule.told(match.deadline, matches.zone_of(match), now)
+            told = schedule.told(match.deadline, deadlines.zone_of(match), now)
             lines.append(f"Its deadline: {told.local:%Y-%m-%d %H:%M} ({told.offset}).")
         sent = seat.name in phase.sheets
         due = seat.name in phase.waiting
