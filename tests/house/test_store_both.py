@@ -132,7 +132,10 @@ def test_on_postgresql_two_processes_work_on_two_items(shared: tuple[Engine, Eng
 
 def test_a_lock_leaves_no_transaction_open(shared: tuple[Engine, Engine]) -> None:
     one, other = shared
-    idle = text("SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'")
+    idle = text(
+        "SELECT count(*) FROM pg_stat_activity"
+        " WHERE state LIKE 'idle in transaction%' AND datname = current_database()"
+    )
     with store.alone(one, "fetch-1"), store.reading(other) as session:
         assert session.scalar(idle) == 0
 
