@@ -68,6 +68,7 @@ def examine(path: Path, now: datetime) -> Iterator[Check]:
         engine = _opened(config)
         yield Check("database", True, engine.url.render_as_string(hide_password=True))
         yield _writable(engine)
+        yield from _private(engine)
         if engine.dialect.name == "postgresql":
             yield _server(engine)
         with store.reading(engine) as session:
@@ -271,6 +272,14 @@ def _writable(engine: Engine) -> Check:
             remedy = "move its file away, then `pbem restore FILE`"
             return _fault("database", f"it is damaged: {said}", remedy)
     return Check("database", True, "it can be written")
+
+
+def _private(engine: Engine) -> Iterator[Check]:
+    """Look whether others can read a SQLite database."""
+    path = store.file_of(engine)
+    for file in store.files.readable_by_others(path) if path else ():
+        why = f"others can read {file}, and in it keys, seeds and sealed orders"
+        yield _fault("database", why, f"chmod 600 {file}")
 
 
 def _server(engine: Engine) -> Check:

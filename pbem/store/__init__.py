@@ -1,5 +1,6 @@
 """The database: its tables, how it is opened, and the rows that use cases ask for."""
 
+from pbem.store import files
 from pbem.store.database import (
     HEAD,
     MIGRATIONS,
@@ -76,6 +77,7 @@ __all__ = [
     "connect",
     "create",
     "file_of",
+    "files",
     "gm_orders",
     "hold",
     "mark",

@@ -14,6 +14,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, Operati
 from sqlalchemy.orm import Session
 
 from pbem.faults import Away, Wrong
+from pbem.store import files
 
 # The newest migration; a test holds it against the folder `migrations`.
 HEAD = "0001"
@@ -127,9 +128,13 @@ def open(url: str | URL) -> Engine:
 def create(url: str | URL) -> bool:
     """Make the tables in a database, or bring it to this version; tell whether it had none.
 
-    Raise `StoreFault` for one that is newer, or can't be made there.
+    A file that isn't there is made for its owner only. Raise `StoreFault` for one that is newer,
+    or can't be made there.
     """
     engine = connect(url)
+    path = file_of(engine)
+    if path is not None:
+        files.make(path)
     try:
         version = stored_version(engine)
         if version is None and engine.dialect.name == "postgresql":
@@ -278,7 +283,7 @@ def alone(engine: Engine, work: str, item: str = "", *, wait: bool = False) -> I
     """
     path = file_of(engine)
     if path is not None:
-        with _lock_file(Path(f"{path}-{work}.lock")) as file:
+        with _lock_file(path, Path(f"{path}-{work}.lock")) as file:
             ours = _is_locked(file, PATIENCE / 1000 if wait else 0)
             if wait and not ours:
                 what = f"{work} {item}".strip()
@@ -320,13 +325,13 @@ def _number(work: str) -> int:
     return zlib.crc32(f"pbem {work}".encode())
 
 
-def _lock_file(path: Path) -> TextIO:
+def _lock_file(path: Path, lock: Path) -> TextIO:
     """Open a lock file, made where it isn't there; raise `StoreAway` where that can't be."""
     try:
-        return path.open("a")
+        return files.open_lock(path, lock)
     except OSError as error:
         remedy = "let the user who runs pbem write it and its folder (chown), then try again"
-        raise StoreAway(f"{path}: {error.strerror}; {remedy}") from error
+        raise StoreAway(f"{lock}: {error.strerror}; {remedy}") from error
 
 
 def _is_locked(file: TextIO, patience: float) -> bool:

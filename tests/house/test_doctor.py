@@ -387,3 +387,11 @@ def test_a_file_beside_the_database_that_another_user_made_is_found(
     may = os.access
     monkeypatch.setattr(os, "access", lambda file, mode: file != path and may(file, mode))
     _one(well, "database", f"{path} can't be written by this user", f"chown {path}")
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604])
+@pytest.mark.parametrize("end", ["", "-wal"])
+def test_a_database_that_others_can_read_is_found(well: Config, end: str, mode: int) -> None:
+    path = well.folder / f"pbem.sqlite{end}"
+    path.chmod(mode)
+    _one(well, "database", f"others can read {path}", f"chmod 600 {path}")
