@@ -1,16 +1,17 @@
 """The command `pbem`: options in, one call, one answer out; errors become exit codes here."""
 
+import io
 import logging
 import os
 import re
 import sys
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any, BinaryIO, TextIO
 
 import typer
 import typer.core
@@ -106,7 +107,7 @@ app = typer.Typer(
 
 def _version(asked: bool) -> None:
     if asked:
-        typer.echo(f"pbem {__version__}")
+        say(f"pbem {__version__}")
         raise typer.Exit
 
 
@@ -180,8 +181,16 @@ class _JsonLines(_Lines):
         return json.dumps(line, ensure_ascii=False, default=str)
 
 
+class _ToStderr(logging.StreamHandler[TextIO]):
+    """The log on standard error; where that can't be written, the work goes on unlogged."""
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        if not isinstance(sys.exception(), OSError):
+            super().handleError(record)
+
+
 def _log_to_stderr(as_json: bool) -> None:
-    handler = logging.StreamHandler(sys.stderr)
+    handler = _ToStderr(sys.stderr)
     handler.setFormatter(_JsonLines() if as_json else _Lines())
     log = logging.getLogger("pbem")
     log.handlers = [handler]
@@ -209,16 +218,71 @@ def say_json(value: object) -> None:
 
 
 def warn(text: str) -> None:
-    """Say something on standard error, beside the answer, in the form of the log."""
+    """Say something on standard error, beside the answer, in the form of the log.
+
+    Where it can't be written nothing is said: no exit code hangs on that.
+    """
     handlers = logging.getLogger("pbem").handlers
     form = handlers[0].formatter if handlers else _Lines()
     record = logging.makeLogRecord({"msg": text, "name": "pbem", "levelname": "WARNING"})
-    typer.echo(form.format(record) if form else text, err=True)
+    _tell(form.format(record) if form else text)
+
+
+def _tell(text: str) -> None:
+    with suppress(OSError):
+        typer.echo(text, err=True)
+
+
+def stdin() -> BinaryIO:
+    """Return standard input as bytes; raise `Wrong` where the process was given none."""
+    # Python has None for a stream that was closed before it began.
+    if sys.stdin is None:
+        raise Wrong("standard input is closed; give on it what is to be read")
+    return sys.stdin.buffer
+
+
+class _Output(io.FileIO):
+    """Standard output's descriptor; raises `Away` where it can't be written."""
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise Away(f"standard output can't be written: {error.strerror}") from None
 
 
 def main() -> None:
     """Run the command line; the process ends with the contract's exit code."""
-    sys.exit(answer(lambda: app(standalone_mode=False)))
+    sys.stdout = _output(sys.stdout)
+    try:
+        code = answer(lambda: app(standalone_mode=False))
+    finally:
+        _let_go(sys.stdout)
+        _let_go(sys.stderr)
+    sys.exit(code)
+
+
+def _output(given: TextIO | None) -> TextIO:
+    if given is None:
+        # Held, lest a file be opened in its place; whatever is written to it fails.
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 1)
+        return io.TextIOWrapper(io.BufferedWriter(_Output(1, "w", closefd=False)), "utf-8")
+    raw = _Output(given.fileno(), "w", closefd=False)
+    return io.TextIOWrapper(
+        io.BufferedWriter(raw), given.encoding, given.errors, line_buffering=given.isatty()
+    )
+
+
+def _let_go(stream: IO[str] | None) -> None:
+    """Drop what can't be written: at the end Python would make it exit code 120."""
+    if stream is None:
+        return
+    try:
+        stream.flush()
+    except (OSError, Away):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def answer(run: Callable[[], object]) -> int:
@@ -232,6 +296,7 @@ def answer(run: Callable[[], object]) -> int:
 def _answer(run: Callable[[], object]) -> int:
     try:
         result = run()
+        sys.stdout.flush()
     except typer.Exit as done:
         return done.exit_code
     except typer.Abort:
@@ -239,7 +304,7 @@ def _answer(run: Callable[[], object]) -> int:
     except _UsageError as error:
         told = error.format_message()
         # Without any argument the message is the help.
-        typer.echo(told, err=True) if "\n" in told else warn(f"{told} See `pbem --help`.")
+        _tell(told) if "\n" in told else warn(f"{told} See `pbem --help`.")
         return WRONG
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -211,7 +211,7 @@ def _read(file: Path) -> dict[str, Any]:
 
     try:
         if str(file) == "-":
-            raw = sys.stdin.buffer.read(exported.LARGEST + 1)
+            raw = cli.stdin().read(exported.LARGEST + 1)
         else:
             with file.open("rb") as opened:
                 raw = opened.read(exported.LARGEST + 1)

@@ -1,6 +1,5 @@
 """Commands that move mail and turns: receive, fetch, run's neighbours send, tick and daemon."""
 
-import sys
 from typing import Annotated
 
 import typer
@@ -28,7 +27,7 @@ def receive(
         now = desk.now
         when = now if received is None else cli.moment("--received", received)
         config = desk.config()
-        taken = rounds.receive(desk.engine(config), config, sys.stdin.buffer, recipient, when, now)
+        taken = rounds.receive(desk.engine(config), config, cli.stdin(), recipient, when, now)
     except Exception as error:
         cli.warn(f"not taken in, try again later: {' '.join(str(error).split())}")
         return LATER

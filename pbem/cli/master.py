@@ -30,7 +30,7 @@ def gm(
     engine = desk.engine(config)
     with store.reading(engine) as session:
         find(session, match)
-    text = sys.stdin.buffer.read().decode("utf-8", "replace") if order == "-" else order
+    text = cli.stdin().read().decode("utf-8", "replace") if order == "-" else order
     obeyed = rounds.obey(engine, config, match, text, desk.now)
     if as_json:
         cli.say_json(

@@ -1,6 +1,5 @@
 """Commands that need no match: set-up, demo, case files, reading a mail, boards, rules."""
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -116,7 +115,7 @@ def read(
         if files:
             messages = [(str(path), path.read_bytes()) for path in files]
         else:
-            messages = [(None, sys.stdin.buffer.read())]
+            messages = [(None, cli.stdin().read())]
         found = reading.read_mails(messages, game, roster)
     except OSError as error:
         raise Wrong(f"{error.filename}: {error.strerror}; name a file that can be read") from None
