@@ -6,7 +6,7 @@ import sqlite3
 import tempfile
 from contextlib import closing
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from sqlalchemy import URL, Engine, func, select
@@ -32,6 +32,9 @@ from pbem.store.tables import Letter, Match
 _OURS = 0x7062656D
 # Letters made after a backup bear numbers, and Message-IDs made of them, that must not come twice.
 _GAP = 1_000_000
+# Nor must those made after another restore of the same backup: numbers go by the clock from here.
+# Its seconds fit PostgreSQL's 31 bits until 2088.
+_EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +232,19 @@ def _settle(
     about = f"The database was put back from a backup{f' of {time}' if time else ''}"
     facts = {"about": about, "sentences": says, "remedies": remedies}
     newest = session.scalar(select(func.max(Letter.id))) or 0
-    # The letters to come bear higher numbers than those sent since the backup.
-    queue_apart(session, "notice", facts, now, match=None).id = (newest // _GAP + 1) * _GAP
-    return datetime.fromisoformat(time) if time else None, says, remedies
+    saved = datetime.fromisoformat(time) if time else None
+    queue_apart(session, "notice", facts, now, match=None).id = _first_number(newest, saved, now)
+    return saved, says, remedies
+
+
+def _first_number(newest: int, saved: datetime | None, now: datetime) -> int:
+    """Return the number that letters made after a restore begin at.
+
+    It is beyond those of letters sent since the backup, fewer than a million, and beyond where any
+    earlier restore of the same backup began. The seconds since 2020 are that, as a rule; where the
+    backup is of what was itself restored not long before, the next million and the seconds since
+    the backup are more.
+    """
+    since = (now - saved) // timedelta(seconds=1) if saved else 0
+    by_clock = (now - _EPOCH) // timedelta(seconds=1)
+    return max((newest // _GAP + 1) * _GAP + max(since, 0), by_clock)

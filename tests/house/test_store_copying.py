@@ -6,6 +6,7 @@ import stat
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -287,6 +288,35 @@ def test_letters_after_a_restore_bear_no_number_of_those_sent_since_the_backup(
     assert waited <= {one.id for one in letters(new) if one.status == "queued"}
     assert any(f"Letters that waited then: {len(waited)}" in said for said in done.says)
     new.dispose()
+
+
+def _first_after(backup: Path, target: Path, now: datetime) -> tuple[int, Engine]:
+    """Restore a backup; return the number of the first letter made then, and the database."""
+    new = store.connect(f"sqlite:///{target}")
+    backups.restore(new, backup, now)
+    return max(one.id for one in letters(new)), new
+
+
+def test_two_restores_of_one_backup_number_their_letters_apart_the_later_beyond(
+    played: Engine, tmp_path: Path
+) -> None:
+    backups.backup(played, tmp_path / "backup", NOW)
+    first, one = _first_after(tmp_path / "backup", tmp_path / "one", NOW + MINUTE)
+    second, other = _first_after(tmp_path / "backup", tmp_path / "other", NOW + HOUR)
+    assert first == int((NOW + MINUTE - datetime(2020, 1, 1, tzinfo=UTC)).total_seconds())
+    assert second - first == 59 * 60
+    # Of what was itself restored, and so bears numbers that are near the clock's.
+    backups.backup(one, tmp_path / "next", NOW + HOUR)
+    one.dispose()
+    other.dispose()
+    third, one = _first_after(tmp_path / "next", tmp_path / "third", NOW + 2 * HOUR)
+    fourth, other = _first_after(tmp_path / "next", tmp_path / "fourth", NOW + 3 * HOUR)
+    assert third >= (first // 1_000_000 + 1) * 1_000_000
+    assert fourth - third == 60 * 60
+    # PostgreSQL's numbers of rows.
+    assert fourth < 2**31
+    one.dispose()
+    other.dispose()
 
 
 def test_mails_since_the_backup_are_taken_in_again_from_where_they_lie(
