@@ -245,9 +245,7 @@ def _files(config: Config) -> Iterator[Check]:
 def _opened(config: Config) -> Engine:
     """Open the database as it is: an older one is named, not migrated; raise `Wrong` or `Away`."""
     engine = store.connect(config.database_url)
-    place = make_url(config.database_url).database
-    if engine.dialect.name == "sqlite" and place and not Path(place).exists():
-        raise Wrong(f"{place}: no database there; `pbem init` creates it")
+    store.check_there(engine)
     version = store.stored_version(engine)
     if version != store.HEAD:
         shown = engine.url.render_as_string(hide_password=True)

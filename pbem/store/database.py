@@ -114,15 +114,21 @@ def open(url: str | URL) -> Engine:
     for one that can't be reached.
     """
     engine = connect(url)
-    path = file_of(engine)
-    if path is not None and not path.exists():
-        raise StoreFault(f"{path}: no database there; `pbem init` creates it")
+    check_there(engine)
     version = stored_version(engine)
     if version is None:
         raise StoreFault(f"{shown(engine)}: holds no pbem tables; `pbem init` creates them")
     if version != HEAD:
         migrate(engine)
     return engine
+
+
+def check_there(engine: Engine) -> None:
+    """Raise `StoreFault` for a SQLite database whose file isn't there."""
+    path = file_of(engine)
+    if path is not None and not path.exists():
+        remedy = "`pbem init` creates it, and `pbem restore FILE` puts back one that was lost"
+        raise StoreFault(f"{path}: no database there; {remedy}")
 
 
 def create(url: str | URL) -> bool:

@@ -115,7 +115,7 @@ CONFIGS = [
         "no such command can be run",
         "mend",
     ),
-    ("sqlite:///pbem.sqlite", "sqlite:///gone.sqlite", "database", "no database there", "init"),
+    ("sqlite:///pbem.sqlite", "sqlite:///gone.sqlite", "database", "no database there", "restore"),
     ("sqlite:///pbem.sqlite", "nonsense", "database", "database:", "write sqlite:///FILE"),
     ("sqlite:///pbem.sqlite", "sqlite:///pbem.toml", "database", "not a database", "mend"),
 ]

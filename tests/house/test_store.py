@@ -50,7 +50,7 @@ def test_a_database_that_is_there_is_opened_and_not_made_anew(tmp_path: Path) ->
 
 
 def test_a_missing_database_is_named_with_its_remedy(tmp_path: Path) -> None:
-    with pytest.raises(StoreFault, match="no database there; `pbem init` creates it"):
+    with pytest.raises(StoreFault, match=r"no database there; `pbem init` .* `pbem restore FILE`"):
         store.open(_url(tmp_path))
     assert not (tmp_path / "pbem.sqlite").exists()
 
