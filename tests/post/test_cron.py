@@ -114,11 +114,8 @@ def test_the_lines_of_the_crontab_run_as_cron_runs_them(house: Config, engine: E
 def test_a_monitor_hears_whether_it_stands_and_what_is_stuck(
     house: Config, engine: Engine, match: str
 ) -> None:
-    def checked() -> tuple[int, str]:
-        command = [sys.executable, CRON / "check_pbem", house.folder / "pbem.toml", PROGRAM]
-        done = subprocess.run(command, capture_output=True, text=True)
-        assert done.stderr == ""
-        return done.returncode, done.stdout
+    def heard() -> tuple[int, str]:
+        return checked(house.folder / "pbem.toml", PROGRAM)
 
     def mark(time: datetime, **letter: object) -> None:
         with store.writing(engine) as session:
@@ -126,25 +123,91 @@ def test_a_monitor_hears_whether_it_stands_and_what_is_stuck(
             session.execute(update(Letter).values(**letter))
 
     now = datetime.now(UTC).replace(microsecond=0)
-    code, said = checked()
+    code, said = heard()
     assert (code, said[:33]) == (2, "PBEM CRITICAL - last tick: never ")
     mark(now, status="queued", due=now, created=now)
-    code, said = checked()
+    code, said = heard()
     counts = "matches=1 queued=2 failed=0 shunted=0 wait="
     assert (code, said.startswith(f"PBEM OK - nothing is stuck | {counts}")) == (0, True)
     mark(now, status="failed")
-    code, said = checked()
+    code, said = heard()
     assert (code, said[:41]) == (1, "PBEM WARNING - letters not delivered: 2; ")
     mark(now, status="queued", created=now - timedelta(hours=3))
-    code, said = checked()
+    code, said = heard()
     assert (code, said[:36]) == (2, "PBEM CRITICAL - a letter waits since")
     mark(now - timedelta(minutes=20), status="sent")
-    assert checked()[1].startswith(
+    assert heard()[1].startswith(
         f"PBEM CRITICAL - last tick: {(now - timedelta(minutes=20)).isoformat()}"
     )
     (house.folder / "pbem.toml").unlink()
-    code, said = checked()
+    code, said = heard()
     assert (code, said[:21]) == (2, "PBEM CRITICAL - pbem:")
+
+
+def checked(*arguments: object) -> tuple[int, str]:
+    """Run the check as a monitor does: its code and its one line."""
+    command = [sys.executable, CRON / "check_pbem", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert done.stdout.count("\n") == 1
+    return done.returncode, done.stdout.rstrip("\n")
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ("echo Good day", "its answer is not what `pbem status --json` says"),
+        ("echo '{}'", "its answer is not what `pbem status --json` says"),
+        ("echo '[1]'", "its answer is not what `pbem status --json` says"),
+        ("echo '\"text\"'", "its answer is not what `pbem status --json` says"),
+        (r"printf '\377'", "its answer is not what `pbem status --json` says"),
+        # It hangs, in a process of its own, until that is killed: nobody writes to what it reads.
+        ("mkfifo $0.pipe; cat $0.pipe; true", "no answer in 0.2 seconds"),
+    ],
+)
+def test_a_monitor_hears_critical_of_a_program_that_gives_no_answer(
+    tmp_path: Path, script: str, why: str
+) -> None:
+    program = tmp_path / "pbem"
+    program.write_text(f"#!/bin/sh\n{script}\n", "utf-8")
+    program.chmod(0o755)
+    seconds = 0.2 if "seconds" in why else 20
+    assert checked("pbem.toml", program, seconds) == (2, f"PBEM CRITICAL - {program}: {why}")
+
+
+def test_a_monitor_hears_critical_of_a_program_that_cant_be_run(tmp_path: Path) -> None:
+    program = tmp_path / "pbem"
+    said = f"PBEM CRITICAL - {program}: "
+    assert checked("pbem.toml", program) == (2, f"{said}No such file or directory")
+    program.touch(0o644)
+    assert checked("pbem.toml", program) == (2, f"{said}Permission denied")
+    program.chmod(0o755)
+    assert checked("pbem.toml", program) == (2, f"{said}Exec format error")
+
+
+def test_a_monitor_hears_critical_in_one_line_whatever_the_program_complains_of(
+    tmp_path: Path,
+) -> None:
+    program = tmp_path / "pbem"
+    program.write_text("#!/bin/sh\nprintf 'one\\ntwo | three\\n' >&2\n", "utf-8")
+    program.chmod(0o755)
+    assert checked("pbem.toml", program) == (2, "PBEM CRITICAL - one two / three")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("--help",),
+        ("pbem.toml", "pbem", "soon"),
+        ("a", "b", "-1"),
+        ("a", "b", "inf"),
+        ("a", "b", "1", "c"),
+    ],
+)
+def test_a_monitor_that_calls_it_wrongly_hears_unknown(arguments: tuple[str, ...]) -> None:
+    usage = "check_pbem CONFIG [PROGRAM [SECONDS]]"
+    assert checked(*arguments) == (3, f"PBEM UNKNOWN - wrong usage; call it as: {usage}")
 
 
 # Other programs that hand mail in.
