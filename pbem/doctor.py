@@ -3,9 +3,7 @@
 It writes nothing into the database, takes no mail in and sends no letter.
 """
 
-import glob
 import itertools
-import os
 import re
 import stat
 from collections.abc import Callable, Iterator, Mapping
@@ -230,16 +228,10 @@ def _zones() -> Check:
 
 
 def _files(config: Config) -> Iterator[Check]:
-    """Look for files beside a SQLite database that another user made: locks, log, index."""
+    """Look for files of a SQLite database that can't be written: itself, log, index, locks."""
     place = make_url(config.database_url).database if "sqlite" in config.database else None
-    if not place:
-        return
-    path = Path(place)
-    for file in (path, *sorted(path.parent.glob(f"{glob.escape(path.name)}-*"))):
-        is_ours = file == path or file.name.endswith((".lock", "-wal", "-shm"))
-        if is_ours and file.exists() and not (file.is_file() and os.access(file, os.W_OK)):
-            remedy = f"chown {file} to the user who runs pbem, and run it as no other"
-            yield _fault("database", f"{file} can't be written by this user", remedy)
+    for file, remedy in store.files.not_ours(Path(place)) if place else ():
+        yield _fault("database", f"{file} can't be written by this user", remedy)
 
 
 def _opened(config: Config) -> Engine:
@@ -261,7 +253,7 @@ def _writable(engine: Engine) -> Check:
             connection.execute(text("INSERT INTO marks (name, value) VALUES ('doctor', '{}')"))
             connection.rollback()
     except DBAPIError as error:
-        remedy = store.remedy(str(error.orig))
+        remedy = store.remedy(str(error.orig), path=store.file_of(engine))
         return _fault("database", f"it can't be written: {error.orig}", remedy)
     if engine.dialect.name == "sqlite":
         with engine.connect() as connection:

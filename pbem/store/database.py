@@ -124,9 +124,15 @@ def open(url: str | URL) -> Engine:
 
 
 def check_there(engine: Engine) -> None:
-    """Raise `StoreFault` for a SQLite database whose file isn't there."""
+    """Raise `StoreFault` for a SQLite database whose file isn't there, `StoreAway` for one whose
+    folder can't be entered."""
     path = file_of(engine)
-    if path is not None and not path.exists():
+    try:
+        is_there = path is None or path.exists()
+    except OSError as error:
+        helps = (files.remedy(path) if path else "") or _WRITABLE
+        raise StoreAway(f"{path}: {error.strerror}; {helps}") from error
+    if not is_there:
         remedy = "`pbem init` creates it, and `pbem restore FILE` puts back one that was lost"
         raise StoreFault(f"{path}: no database there; {remedy}")
 
@@ -216,13 +222,15 @@ def migrations_folder() -> Path:
     return inside if inside.exists() else here.parent / "migrations"
 
 
+_WRITABLE = "let the user who runs pbem write it and its folder (chown)"
+
 # What helps, by what a database says of itself; the last where it says nothing of these.
 _REMEDIES = (
     ("locked", "try again later, or end what locks it"),
     ("full", "make room on its disk"),
     ("I/O error", "make room on its disk, or look whether that is sound"),
-    ("unable to open", "let the user who runs pbem write it and its folder (chown)"),
-    ("readonly", "let the user who runs pbem write it and its folder (chown)"),
+    ("unable to open", _WRITABLE),
+    ("readonly", _WRITABLE),
     ("not a database", "mend `database` in the config, or move the file away and `pbem restore`"),
     ("malformed", "move its file away, then `pbem restore FILE` puts a backup in its place"),
     ("does not exist", "make it (createuser, createdb -E UTF8), or mend `database` in the config"),
@@ -234,9 +242,14 @@ _REMEDIES = (
 )
 
 
-def remedy(said: str, otherwise: str = "") -> str:
-    """Return what helps against what a database says of itself, or `otherwise`, if given."""
+def remedy(said: str, otherwise: str = "", path: Path | None = None) -> str:
+    """Return what helps against what a database says of itself, or `otherwise`, if given.
+
+    Of a SQLite database at `path` the very file is named that can't be written.
+    """
     helps = next(helps for words, helps in _REMEDIES if words in said)
+    if path is not None and helps is _WRITABLE:
+        return files.remedy(path) or helps
     return otherwise if otherwise and helps is _REMEDIES[-1][1] else helps
 
 
@@ -254,7 +267,8 @@ def away(engine: Engine) -> Iterator[None]:
         if getattr(error.orig, "sqlstate", None) in _COLLISIONS:
             raise StoreCollision(f"{place}: {said}; try again") from error
         if isinstance(error, OperationalError):
-            raise StoreAway(f"{place}: it can't be used now: {said}; {remedy(said)}") from error
+            helps = remedy(said, path=file_of(engine))
+            raise StoreAway(f"{place}: it can't be used now: {said}; {helps}") from error
         if error.connection_invalidated:
             raise StoreAway(f"{place}: it went away: {said}; {remedy('')}") from error
         helps = remedy(said, "please report it")
@@ -336,8 +350,8 @@ def _lock_file(path: Path, lock: Path) -> TextIO:
     try:
         return files.open_lock(path, lock)
     except OSError as error:
-        remedy = "let the user who runs pbem write it and its folder (chown), then try again"
-        raise StoreAway(f"{lock}: {error.strerror}; {remedy}") from error
+        helps = files.remedy(path) or _WRITABLE
+        raise StoreAway(f"{lock}: {error.strerror}; {helps}, then try again") from error
 
 
 def _is_locked(file: TextIO, patience: float) -> bool:

@@ -386,6 +386,7 @@ def test_a_file_beside_the_database_that_another_user_made_is_found(
     # The tests may run as a user who may write everything.
     may = os.access
     monkeypatch.setattr(os, "access", lambda file, mode: file != path and may(file, mode))
+    monkeypatch.setattr(os, "geteuid", lambda: path.stat().st_uid + 1)
     _one(well, "database", f"{path} can't be written by this user", f"chown {path}")
 
 
