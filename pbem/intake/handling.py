@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 from sqlalchemy import inspect
 
 from pbem import commands, identity, players, store
-from pbem.intake import bounces, receipts, sheets
+from pbem.intake import bounces, copies, receipts, sheets
 from pbem.intake.lookup import Lookup
 from pbem.intake.opening import read
-from pbem.intake.values import Handled, Mail, Taken
+from pbem.intake.values import COPY, Handled, Mail, Taken
 from pbem.intake.whose import Whose, whose
 from pbem.store import Address, Match, Message, Seat
 
@@ -42,6 +42,8 @@ def handle(lookup: Lookup, mail: Mail, letter: "Letter") -> Handled:
         return Handled(Taken(_STATUS[letter.kind], letter.why))
     found = whose(lookup, letter, mail.raw)
     seat = found.seat
+    if copies.is_copy(lookup, mail, letter, found):
+        return Handled(COPY, found.match or (seat.match if seat else None), seat)
     match found.verdict:
         case "gm" if found.match is not None:
             return _from_gm(letter, found.match)

@@ -14,9 +14,10 @@ from sqlalchemy.orm import Session
 from pbem import store
 from pbem.config import Config
 from pbem.faults import Wrong
+from pbem.intake import copies
 from pbem.intake.handling import handle
 from pbem.intake.lookup import Lookup
-from pbem.intake.values import Handled, Mail, Parcel, Taken
+from pbem.intake.values import COPY, Handled, Mail, Parcel, Taken
 from pbem.store import Message
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 # What a message may have become for it to be taken in again: it has changed nothing yet.
 _CAN_RETAKE = ("shunted", "rejected", "refused", "ignored", "held", "answered")
 
-_COPY = Taken("ignored", "a copy of an earlier mail")
 # How often a batch is tried whose messages other processes store at the same time.
 _MOST_RACES = 5
 
@@ -78,7 +78,7 @@ def _take_all(
         lookup = Lookup(session, config, now)
         lookup.expect(one.letter for one in opened)
         taken = [
-            _COPY if number is None else _take(lookup, one, number)
+            COPY if number is None else _take(lookup, one, number)
             for one, number in zip(opened, numbers, strict=True)
         ]
         lookup.write()
@@ -190,17 +190,8 @@ def _row(config: Config, opened: _Opened, identity: str, now: datetime) -> dict[
 
 
 def _identity(opened: _Opened) -> str:
-    """Return what makes a message the same one: Message-ID, content, and the plus address.
-
-    Of one with neither Message-ID nor date the day of receipt counts too: the orders of a simple
-    client may be the same in every turn.
-    """
-    parcel, letter = opened.parcel, opened.letter
-    plus = parcel.recipient.partition("@")[0].partition("+")[2].lower()
-    parts = [letter.message_id, letter.digest, plus]
-    if not letter.date and not letter.message_id:
-        parts.append(parcel.received.date().isoformat())
-    return hashlib.sha256("\n".join(parts).encode("utf-8", "replace")).hexdigest()
+    parcel = opened.parcel
+    return copies.key(opened.letter, parcel.received, copies.plus_part(parcel.recipient))
 
 
 def _finish(lookup: Lookup, number: int, handled: Handled) -> None:

@@ -32,6 +32,9 @@ class Taken(NamedTuple):
     why: str = ""
 
 
+COPY = Taken("ignored", "a copy of an earlier mail")
+
+
 @dataclass(frozen=True, slots=True)
 class Mail:
     """A message as it lies in the store: its number there, when it came, and its raw bytes."""
