@@ -267,7 +267,7 @@ def _writable(engine: Engine) -> Check:
 def _private(engine: Engine) -> Iterator[Check]:
     """Look whether others can read a SQLite database."""
     path = store.file_of(engine)
-    for file in store.files.readable_by_others(path) if path else ():
+    if path and (file := store.files.readable_by_others(path)):
         why = f"others can read {file}, and in it keys, seeds and sealed orders"
         yield _fault("database", why, f"chmod 600 {file}")
 

@@ -31,14 +31,16 @@ def open_lock(path: Path, lock: Path) -> TextIO:
     return open(lock, "a", opener=lambda name, flags: os.open(name, flags, mode))
 
 
-def readable_by_others(path: Path) -> list[Path]:
-    """Return the files with a database's content that others than its owner can read."""
-    found = []
-    for file in (path, *(Path(f"{path}{end}") for end in BESIDE)):
+def readable_by_others(path: Path) -> Path | None:
+    """Return the database, or else its log, where others than the owner can read that.
+
+    A log made later has the database's mode; one that is there keeps its own.
+    """
+    for file in (path, Path(f"{path}-wal")):
         with suppress(OSError):
             if file.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH):
-                found.append(file)
-    return found
+                return file
+    return None
 
 
 def not_ours(path: Path) -> Iterator[tuple[Path, str]]:

@@ -395,4 +395,7 @@ def test_a_file_beside_the_database_that_another_user_made_is_found(
 def test_a_database_that_others_can_read_is_found(well: Config, end: str, mode: int) -> None:
     path = well.folder / f"pbem.sqlite{end}"
     path.chmod(mode)
+    if not end:
+        # What is beside it goes with it, and is not named as well.
+        (well.folder / "pbem.sqlite-wal").chmod(mode)
     _one(well, "database", f"others can read {path}", f"chmod 600 {path}")
