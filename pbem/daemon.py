@@ -41,6 +41,8 @@ LONGEST_SILENCE = 9 * 60
 _SHORTEST_PAUSE = 1
 # Seconds until the next try where another process had the mailbox, or letters have to queue.
 _SHORT_PAUSE = 3
+# Seconds between two tries whether a mailbox that another daemon looks after has been let go.
+_STANDBY = 2
 
 
 def serve(engine: Engine, config: Config, every: float, clock: datetime | None = None) -> None:
@@ -190,8 +192,13 @@ class _Daemon:
             for box in self._boxes.values():
                 if box.voice is not None and time.monotonic() >= box.heeded_from:
                     selector.register(box.voice, selectors.EVENT_READ, box)
-            for key, _ in selector.select(self._pause()):
-                key.data.has_spoken = True
+            until = time.monotonic() + self._pause()
+            while (left := until - time.monotonic()) > 0:
+                heard = selector.select(min(left, _STANDBY) if self._stands_by else left)
+                for key, _ in heard:
+                    key.data.has_spoken = True
+                if heard or (self._stands_by and self._has_taken_over()):
+                    break
 
     def let_go(self) -> None:
         """Close all connections, and leave the mailboxes to other daemons."""
@@ -202,6 +209,20 @@ class _Daemon:
         with suppress(Away):
             self._locks.close()
         self._locks = ExitStack()
+
+    @property
+    def _stands_by(self) -> bool:
+        """Whether another daemon looks after a mailbox, and this one could."""
+        patience = (self._patience["database"], self._patience["mailboxes"])
+        are_all_ours = len(self._boxes) == len(self._config.sources)
+        return not are_all_ours and all(one.is_over for one in patience)
+
+    def _has_taken_over(self) -> bool:
+        """Take the mailboxes that other daemons have let go; tell whether there were any."""
+        before = len(self._boxes)
+        with suppress(Away), self._faults_told("mailboxes"):
+            self._take_charge()
+        return len(self._boxes) > before
 
     def _take_charge(self) -> None:
         """Look after the mailboxes that no other daemon looks after."""

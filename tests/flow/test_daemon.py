@@ -238,6 +238,20 @@ def test_of_two_daemons_one_has_the_mailbox_until_it_ends(
             assert second.stop() == 0
 
 
+@pytest.mark.parametrize("ended", [signal.SIGTERM, signal.SIGKILL])
+def test_a_mailbox_that_a_daemon_has_let_go_is_another_s_at_once(
+    match: str, house: Config, ended: signal.Signals
+) -> None:
+    # Both look once a day by themselves.
+    with daemon(house.folder, before=CLOCK) as first:
+        first.hear(event="sent", count=2)
+        with daemon(house.folder, before=CLOCK) as second:
+            lay(house, mail("BID x 2"), NOW + timedelta(minutes=5))
+            first.stop(ended)
+            assert second.hear(event="fetched")["counts"] == {"filed": 1}
+            assert second.stop() == 0
+
+
 NOTICE = {"about": "a test", "sentences": ["It goes on."], "remedies": []}
 
 
