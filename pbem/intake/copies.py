@@ -5,6 +5,7 @@ meant, and by how good a proof, may differ; but for one seat the mail is carried
 """
 
 import hashlib
+from collections.abc import Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +44,24 @@ def plus_part(address: str) -> str:
     return address.partition("@")[0].partition("+")[2].lower()
 
 
+def twins(lookup: Lookup, mails: Iterable[tuple[int, "Letter", datetime]]) -> set[int]:
+    """Return the numbers of those of some stored mails that seem to be there a second time.
+
+    What is looked for is a mail's own player's: who writes from an address that nobody knows may
+    have shown another token elsewhere.
+    """
+    wanted: dict[str, set[int]] = {}
+    for number, letter, received in mails:
+        known = [(seat.match, seat) for seat in lookup.seats_at(letter.sender)]
+        for one in _keys(letter, received, known):
+            wanted.setdefault(one, set()).add(number)
+    query = select(Message.id, Message.identity).where(Message.identity.in_(wanted))
+    found: set[int] = set()
+    for number, one in lookup.connection.execute(query):
+        found |= wanted[one] - {number}
+    return found
+
+
 def is_copy(lookup: Lookup, mail: Mail, letter: "Letter", found: Whose) -> bool:
     """Tell whether another message, the same mail, has done for its seat what this one would do.
 
@@ -51,7 +70,11 @@ def is_copy(lookup: Lookup, mail: Mail, letter: "Letter", found: Whose) -> bool:
     match = found.match or (found.seat.match if found.seat else None)
     if match is None:
         return False
-    keys = _keys(mail, letter, match, found.seat)
+    # The game master's tokens, and those shown from elsewhere, were not looked for with the others.
+    is_looked_up = lookup.twins is not None and found.verdict in ("sure", "which", "unproven")
+    if is_looked_up and found.seat and mail.id not in (lookup.twins or ()):
+        return False
+    keys = _keys(letter, mail.received, [(match, found.seat)])
     others = _others(lookup, mail, keys)
     if any(other.status == "stored" for other in others):
         # What became of it is still to be written.
@@ -70,10 +93,13 @@ def is_copy(lookup: Lookup, mail: Mail, letter: "Letter", found: Whose) -> bool:
     return False
 
 
-def _keys(mail: Mail, letter: "Letter", match: Match, seat: Seat | None) -> set[str]:
-    """Return the keys that the same mail may have by another way in."""
-    pluses = {"", f"{match.name}.{matches.token(match, seat)}", *map(plus_part, letter.to)}
-    return {key(letter, mail.received, plus) for plus in pluses}
+def _keys(
+    letter: "Letter", received: datetime, whose: Iterable[tuple[Match, Seat | None]]
+) -> set[str]:
+    """Return the keys that a mail of some seats (`None`: a game master) may have elsewhere."""
+    pluses = {"", *map(plus_part, letter.to)}
+    pluses |= {f"{match.name}.{matches.token(match, seat)}" for match, seat in whose}
+    return {key(letter, received, plus) for plus in pluses}
 
 
 def _others(lookup: Lookup, mail: Mail, keys: set[str]) -> list[Any]:

@@ -27,12 +27,14 @@ class Lookup:
     about to write.
 
     What most messages lead to is put off and written for many at once; whoever needs the session
-    finds all of it written, and a savepoint of the message in hand begun.
+    finds all of it written, and a savepoint of the message in hand begun. `twins` are the numbers
+    of the messages that came by another way too; `None` where that was not looked up.
     """
 
     def __init__(self, session: Session, config: Config, now: datetime) -> None:
         self.config = config
         self.now = now
+        self.twins: Collection[int] | None = None
         self._session = session
         self._savepoint: SessionTransaction | None = None
         self._in_hand = False

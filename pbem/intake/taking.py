@@ -77,6 +77,14 @@ def _take_all(
         numbers = _store(session, config, opened, now)
         lookup = Lookup(session, config, now)
         lookup.expect(one.letter for one in opened)
+        lookup.twins = copies.twins(
+            lookup,
+            [
+                (number, one.letter, one.parcel.received)
+                for number, one in zip(numbers, opened, strict=True)
+                if number is not None
+            ],
+        )
         taken = [
             COPY if number is None else _take(lookup, one, number)
             for one, number in zip(opened, numbers, strict=True)
