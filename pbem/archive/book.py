@@ -13,22 +13,11 @@ from zoneinfo import ZoneInfo
 
 from markupsafe import Markup
 
+from pbem import colours
 from pbem import game as games
 from pbem.archive import telling
 from pbem.game import Game, Json
 from pbem.reports.templates import environment, read, render
-
-# By the position of a seat, from the first on; the style sheet has them too, for dark screens also.
-COLOURS = (
-    "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#CC79A7",
-    "#E69F00",
-    "#56B4E9",
-    "#8C6D31",
-    "#555555",
-)
 
 # So many entries of the history stand on one page at most, and so many bytes of them.
 _MOST_ENTRIES = 300
@@ -250,7 +239,7 @@ class Book:
             "page": facts,
             "turn": turn,
             "seats": seats,
-            "colours": {seat: COLOURS[at % len(COLOURS)] for at, seat in enumerate(seats)},
+            "colours": {seat: colours.of_seat(at) for at, seat in enumerate(seats)},
             "number": turn["number"] if turn else None,
         }
         if turn is None:

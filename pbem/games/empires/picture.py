@@ -3,19 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from pbem import colours
 from pbem.game import Json
 from pbem.games.empires.tables import shortened
 
-COLOURS = (
-    "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#CC79A7",
-    "#E69F00",
-    "#56B4E9",
-    "#8C6D31",
-    "#555555",
-)
 # Bids go from pale to dark blue; the figures are dark on the paler ones, white on the others.
 _PALE, _DARK = (232, 240, 248), (11, 60, 104)
 _NAMES, _WIDE, _HIGH, _TOP = 200, 74, 34, 86
@@ -29,7 +20,7 @@ def picture(matrix: Mapping[str, Any]) -> Json:
         {
             "x": _NAMES + _WIDE * at,
             "label": who["label"],
-            "colour": COLOURS[who["at"] % len(COLOURS)],
+            "colour": colours.of_seat(who["at"]),
         }
         for at, who in enumerate(matrix["seats"])
     ]

@@ -4,21 +4,11 @@ import math
 from collections.abc import Iterable
 from functools import lru_cache
 
+from pbem import colours
 from pbem.game import Event, Json
 from pbem.games.hexem import board
 from pbem.games.hexem.state import NOBODY, State
 
-SEAT_COLOURS = (
-    "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#CC79A7",
-    "#E69F00",
-    "#56B4E9",
-    "#8C6D31",
-    "#555555",
-)
-NEUTRAL = "#B8B8B0"
 DARK, LIGHT = "#111111", "#FFFFFF"
 
 # The distance from the middle of a hex to its corners, and to its sides.
@@ -35,8 +25,8 @@ _WIDEST = 1200.0
 @lru_cache(maxsize=64)
 def colour(at: int) -> str:
     """Return the colour of the seat at a place; after eight the colours return, paler each time."""
-    paler = 1 - 0.6 ** (at // len(SEAT_COLOURS))
-    return mixed(SEAT_COLOURS[at % len(SEAT_COLOURS)], paler)
+    paler = 1 - 0.6 ** (at // len(colours.SEATS))
+    return mixed(colours.of_seat(at), paler)
 
 
 def mixed(shade: str, white: float) -> str:
@@ -125,8 +115,8 @@ def picture(
 def _shades(state: State) -> list[str]:
     if state.phase == "countries":
         order = {name: at for at, name in enumerate(board.countries(state.countries))}
-        return [country_colour(order[c]) if c else NEUTRAL for c in state.countries]
-    return [NEUTRAL if at == NOBODY else colour(at) for at in state.owners]
+        return [country_colour(order[c]) if c else colours.NEUTRAL for c in state.countries]
+    return [colours.NEUTRAL if at == NOBODY else colour(at) for at in state.owners]
 
 
 def country_colour(at: int) -> str:

@@ -7,6 +7,7 @@ frame, and of each step only what it changes; the script of the pages does the r
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from pbem import colours
 from pbem.game import Json
 from pbem.games.hexem import board
 from pbem.games.hexem.drawing import letters
@@ -25,7 +26,6 @@ _SIDES = (
 # A pennant for what changed hands, clear of all that is written in a hex.
 _FLAG = "M11.5 21.5V9L20 12.5L13.5 16V21.5Z"
 _MARGIN = 6
-COLOURS = 8
 
 Hex = tuple[int, int]
 
@@ -56,7 +56,7 @@ class Marks(NamedTuple):
 
 
 def _mark(name: str, letter: str, at: int) -> Json:
-    return {"name": name, "letter": letter, "colour": at % COLOURS + 1}
+    return {"name": name, "letter": letter, "colour": at % len(colours.SEATS) + 1}
 
 
 def labels(state: Json) -> tuple[str, ...]:

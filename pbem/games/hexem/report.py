@@ -6,10 +6,11 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
+from pbem import colours
 from pbem.game import Event, Json
 from pbem.games.hexem import board
 from pbem.games.hexem.drawing import drawn, letters
-from pbem.games.hexem.picture import NEUTRAL, colour, country_colour, picture, steps
+from pbem.games.hexem.picture import colour, country_colour, picture, steps
 from pbem.games.hexem.state import NOBODY, State, armies, hexes, most
 
 # More moves in a row than this among a player's own hexes are told in one sentence,
@@ -42,7 +43,7 @@ def page(state: State, seat: str | None, events: Sequence[Event]) -> dict[str, A
     neutral = {"hexes": state.owners.count(NOBODY), "armies": armies_of(state, NOBODY)}
     if neutral["hexes"] and not countries:
         text = f"neutral: {neutral['hexes']} hexes, {neutral['armies']} armies"
-        entries.append((text, NEUTRAL))
+        entries.append((text, colours.NEUTRAL))
     return {
         "board": _board(state, changed),
         "letters": letters(state.seats),

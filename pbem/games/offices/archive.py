@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, pairwise
 from typing import Any
 
+from pbem import colours
 from pbem.game import Event, Json
 from pbem.games.offices.became import became
 from pbem.games.offices.page import moves
@@ -12,7 +13,6 @@ from pbem.games.offices.rows import Row, letters, moved
 
 # Where there are more offices than this, only those that somebody sat on are shown.
 _MOST_SHOWN = 10
-_COLOURS = 8
 # So many moves of one turn are told with a row of offices each.
 _MOST_ROWS = 200
 
@@ -120,7 +120,7 @@ def chapter(record: Json, number: int) -> Json:
 def _seats(seats: Sequence[str]) -> list[Json]:
     given = letters(seats)
     return [
-        {"seat": seat, "letter": given[seat], "colour": at % _COLOURS + 1}
+        {"seat": seat, "letter": given[seat], "colour": at % len(colours.SEATS) + 1}
         for at, seat in enumerate(seats)
     ]
 

@@ -3,22 +3,12 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from pbem import colours
 from pbem.game import Event, Json
 from pbem.games.offices.plans import lines
 from pbem.games.offices.position import BRINGS_A_GOOD, BRINGS_GOLD, PRICE, Office, State
 from pbem.typography import key
 
-PLAYER_COLOURS = (
-    "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#CC79A7",
-    "#E69F00",
-    "#56B4E9",
-    "#8C6D31",
-    "#555555",
-)
-NEUTRAL = "#B8B8B0"
 # A seat that is called by a colour is drawn in it.
 _OWN_COLOUR = {"blue": 0, "red": 1, "green": 2, "purple": 3, "pink": 3, "yellow": 4, "brown": 6}
 # So many offers of one challenge are shown one by one; of more, the first and the last.
@@ -106,7 +96,7 @@ def _seats(state: State, reader: str | None) -> list[Json]:
 
 
 def _colour(state: State, seat: str | None) -> str:
-    return PLAYER_COLOURS[_colours(state.seats)[seat]] if seat else NEUTRAL
+    return colours.SEATS[_colours(state.seats)[seat]] if seat else colours.NEUTRAL
 
 
 def _colours(seats: Sequence[str]) -> dict[str, int]:
@@ -116,7 +106,7 @@ def _colours(seats: Sequence[str]) -> dict[str, int]:
         own = _OWN_COLOUR.get(key(seat))
         if own is not None and own not in found.values():
             found[seat] = own
-    left = [number for number in range(len(PLAYER_COLOURS)) if number not in found.values()]
+    left = [number for number in range(len(colours.SEATS)) if number not in found.values()]
     return {seat: found[seat] if seat in found else left.pop(0) for seat in seats}
 
 
