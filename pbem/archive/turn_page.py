@@ -120,9 +120,6 @@ def _case(book: Book, number: int) -> bytes | None:
     if not book.record["whole"] or number == 0:
         return None
     found = casefile.case(book.record, number)
-    *earlier, last = found["turns"]
-    kept = [{key: one[key] for key in one if key != "expect"} for one in earlier]
-    found = {**found, "turns": [*kept, last]}
     # As it is written it is larger still; this is the quicker look.
     if len(json.dumps(found)) > LARGEST_CASE:
         return None
