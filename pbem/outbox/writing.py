@@ -28,8 +28,9 @@ def compose(session: Session, config: Config, letter: Letter, now: datetime) -> 
     The same letter gives the same bytes at every try, but for how far away the deadline is.
     Raise `TemplateFault` where a template is broken.
     """
-    from pbem.reports import mime, words
+    from pbem.reports import mime, reread, words
 
+    kept(session, "reread", reread)
     said = words(letter.kind, _facts(session, config, letter, now), config.templates_folder)
     return mime(said, _envelope(session, config, letter))
 

@@ -42,7 +42,17 @@ readers; it is rendered again only where a fact that it names has changed.
 
 from pbem.reports.drawing import picture
 from pbem.reports.letters import rules, words
-from pbem.reports.templates import TemplateFault
+from pbem.reports.templates import TemplateFault, reread
 from pbem.reports.wire import Envelope, Picture, Words, mime
 
-__all__ = ["Envelope", "Picture", "TemplateFault", "Words", "mime", "picture", "rules", "words"]
+__all__ = [
+    "Envelope",
+    "Picture",
+    "TemplateFault",
+    "Words",
+    "mime",
+    "picture",
+    "reread",
+    "rules",
+    "words",
+]

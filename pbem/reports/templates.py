@@ -1,6 +1,5 @@
 """The templates: where they are looked for, what they can use, and how a broken one is named."""
 
-import itertools
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -36,6 +35,8 @@ _LIKE_MARKER = re.compile(f"{_HASH}(?={_DASH})")
 
 _METHODS = frozenset(dir(dict))
 
+_made: "list[Environment]" = []
+
 
 class TemplateFault(ValueError):
     """A template that cannot be used, in one line: its path, the line, and the fault."""
@@ -62,6 +63,7 @@ def environment(folder: Path | None, game: str | None, markup: bool) -> "Environ
             return super().getattr(obj, attribute)
 
     made = Facts(
+        auto_reload=False,
         loader=FunctionLoader(partial(_source, roots(folder, game))),
         undefined=StrictUndefined,
         autoescape=markup,
@@ -75,7 +77,18 @@ def environment(folder: Path | None, game: str | None, markup: bool) -> "Environ
     made.filters.update(
         wrap=wrap, fit=fit, plural=plural, listed=listed, said=said, forceescape=escape
     )
+    _made.append(made)
     return made
+
+
+def reread() -> None:
+    """Have templates that have changed, or are overlaid by new ones, read anew when next used.
+
+    A daemon runs for months, and to ask this for each use would take longer than many a template.
+    """
+    for env in _made:
+        if env.cache and not all(template.is_up_to_date for template in env.cache.values()):
+            env.cache.clear()
 
 
 def render(
@@ -243,18 +256,17 @@ def _inner(value: Any) -> str:
 def _source(places: Sequence[Path], name: str) -> tuple[str, str, Callable[[], bool]] | None:
     """Read a template, with its path and what tells whether it is still the one to use.
 
-    A daemon runs for months: a template changed, or laid into a folder that comes before, is used.
+    A template laid into a folder that comes before is that one.
     """
     path = _first(places, name)
     if path is None:
         return None
     read = path.stat().st_mtime_ns
     text = path.read_text("utf-8")
-    before = [root / name for root in itertools.takewhile(lambda root: root / name != path, places)]
 
     def is_current() -> bool:
         try:
-            return path.stat().st_mtime_ns == read and not any(map(Path.is_file, before))
+            return _first(places, name) == path and path.stat().st_mtime_ns == read
         except OSError:
             return False
 

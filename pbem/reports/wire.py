@@ -21,7 +21,11 @@ Person = tuple[str, str]
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]+")
 _MESSAGE_ID = re.compile(r"[!-;=?-~]{1,900}")
 _LONGEST_WORD = 60
+_LONGEST_LINE = 78
 _CRLF = b"\r\n"
+
+# A part of a message, in pieces: joined but once, for a picture is long.
+Part = list[bytes]
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,7 @@ def mime(words: Words, envelope: Envelope) -> bytes:
             'Content-Disposition: attachment; filename="deadline.ics"',
         )
         body = _multipart("mixed", [body, invitation], seed + "/mixed")
-    return b"".join(line.encode() + _CRLF for line in _headers(words, envelope)) + body
+    return b"".join([*(line.encode() + _CRLF for line in _headers(words, envelope)), *body])
 
 
 def one_line(value: str) -> str:
@@ -155,30 +159,36 @@ def _identifiers(found: Sequence[str]) -> list[str]:
 
 def _text(text: str) -> bytes:
     """Return a text in UTF-8, its lines ended by CRLF, the last one too."""
-    lines = text.replace("\r\n", "\n").rstrip("\n").split("\n")
-    return "\r\n".join([*lines, ""]).encode(errors="replace")
+    lines = text.replace("\r\n", "\n").rstrip("\n") + "\n"
+    return lines.replace("\n", "\r\n").encode(errors="replace")
 
 
-def _leaf(kind: str, content: bytes, *more: str) -> bytes:
+def _leaf(kind: str, content: bytes, *more: str) -> Part:
     """Write a part that holds a text or data, by the shortest encoding that is safe on the wire."""
     way, coded = _coded(content, kind.startswith("text/"))
-    headers = [f"Content-Type: {kind}", f"Content-Transfer-Encoding: {way}", *more]
-    return b"".join(line.encode("ascii") + _CRLF for line in headers) + _CRLF + coded
+    headers = [f"Content-Type: {kind}", f"Content-Transfer-Encoding: {way}", *more, "", ""]
+    return ["\r\n".join(headers).encode("ascii"), coded]
 
 
 def _coded(content: bytes, text: bool) -> tuple[str, bytes]:
     if text:
-        short = all(len(line) <= 78 for line in content.split(_CRLF))
-        if short and content.isascii():
+        lines = content.split(_CRLF)
+        if content.isascii() and max(map(len, lines)) <= _LONGEST_LINE:
             return "7bit", content
-        printable = b2a_qp(content, istext=True)
+        printable = _CRLF.join(map(_printable, lines))
         if len(printable) < len(content) * 4 // 3:
             return "quoted-printable", printable
     return "base64", encodebytes(content).replace(b"\n", _CRLF)
 
 
+@lru_cache(maxsize=1024)
+def _printable(line: bytes) -> bytes:
+    """Write a line as quoted-printable; the letters of a match have most of theirs in common."""
+    return b2a_qp(line, istext=True).replace(b"=\n", b"=\r\n")
+
+
 @lru_cache(maxsize=16)
-def _image(picture: Picture) -> bytes:
+def _image(picture: Picture) -> Part:
     return _leaf(
         "image/png",
         picture.png,
@@ -187,11 +197,11 @@ def _image(picture: Picture) -> bytes:
     )
 
 
-def _multipart(kind: str, parts: Sequence[bytes], seed: str) -> bytes:
+def _multipart(kind: str, parts: Sequence[Part], seed: str) -> Part:
     # An equals sign followed by an underscore stands in no encoded part, so no boundary occurs
     # in one (RFC 2045, 6.7); the rest comes from the Message-ID, so a letter is always the same.
     boundary = f"=_{sha256(seed.encode()).hexdigest()[:32]}"
-    line = b"--" + boundary.encode()
     head = f'Content-Type: multipart/{kind};\r\n boundary="{boundary}"\r\n\r\n'.encode()
-    joined = b"".join(line + _CRLF + part + _CRLF for part in parts)
-    return head + joined + line + b"--" + _CRLF
+    line = f"--{boundary}\r\n".encode()
+    written = (chunk for part in parts for chunk in (line, *part, _CRLF))
+    return [head, *written, f"--{boundary}--\r\n".encode()]

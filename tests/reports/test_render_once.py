@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pbem.reports import TemplateFault
+from pbem.reports import TemplateFault, reread
 from pbem.reports.templates import environment, render
 
 Facts = dict[str, Any]
@@ -16,13 +16,14 @@ Facts = dict[str, Any]
 
 @pytest.fixture
 def put(tmp_path: Path) -> Any:
-    """Write a template, each time with a later time of change."""
+    """Write a template, each time with a later time of change, and have it read."""
     times = count(1)
 
     def write(name: str, text: str) -> None:
         path = tmp_path / name
         path.write_text(text)
         os.utime(path, (time := next(times), time))
+        reread()
 
     return write
 

@@ -44,8 +44,6 @@ def ink(shade: str) -> str:
     return DARK if (bright + 0.05) / 0.056 >= 1.05 / (bright + 0.05) else LIGHT
 
 
-# One is kept, for the seats of a match are shown the same board one after the other.
-@lru_cache(maxsize=1)
 def picture(
     state: State,
     legend: tuple[tuple[str, str], ...],

@@ -2,11 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
-from pbem import colours
+from pbem import colours, last
 from pbem.game import Event, Json
 from pbem.games.hexem import board
 from pbem.games.hexem.drawing import drawn, letters
@@ -32,8 +31,17 @@ def page(state: State, seat: str | None, events: Sequence[Event]) -> dict[str, A
     the hexes one muster of his would take. `over`: how the match ended, if it did by itself.
     `picture`: the layout of the picture.
     """
+    common = _common(state, *events)
+    standings = [{**row, "me": row["seat"] == seat} for row in common["standings"]]
+    mine = {"front": _front(state, seat), "chances": _chances(state, seat)}
+    return {**common, "standings": standings, **mine}
+
+
+@last.kept
+def _common(state: State, *events: Event) -> dict[str, Any]:
+    """Gather what is the same for all readers."""
     changed = frozenset(_changed(state, events))
-    standings = _standings(state, seat, events)
+    standings = _standings(state, events)
     countries = _countries(state) if state.phase == "countries" else []
     facts = _by_kind(events)
     orders = facts.get("order", [{"order": [], "dice": []}])[-1]
@@ -45,7 +53,7 @@ def page(state: State, seat: str | None, events: Sequence[Event]) -> dict[str, A
         text = f"neutral: {neutral['hexes']} hexes, {neutral['armies']} armies"
         entries.append((text, colours.NEUTRAL))
     return {
-        "board": _board(state, changed),
+        "board": drawn(state, changed),
         "letters": letters(state.seats),
         "changed": sorted(changed, key=board.place),
         "standings": standings,
@@ -59,17 +67,9 @@ def page(state: State, seat: str | None, events: Sequence[Event]) -> dict[str, A
         "dice": [group for group in orders["dice"] if group[0] in mustered],
         "moves": _moves(events),
         "grown": "growth" in facts,
-        "front": _front(state, seat),
-        "chances": _chances(state, seat),
         "over": facts.get("over", [None])[-1],
         "picture": picture(state, tuple(entries), changed, steps(events)),
     }
-
-
-# One is kept, for the seats of a match are shown the same board one after the other.
-@lru_cache(maxsize=1)
-def _board(state: State, changed: frozenset[str]) -> str:
-    return drawn(state, changed)
 
 
 def armies_of(state: State, owner: int) -> int:
@@ -100,7 +100,7 @@ def _changed(state: State, events: Iterable[Event]) -> set[str]:
     return {label for label, owner in before.items() if names[state.owners[places[label]]] != owner}
 
 
-def _standings(state: State, seat: str | None, events: Sequence[Event]) -> list[Json]:
+def _standings(state: State, events: Sequence[Event]) -> list[Json]:
     """Return a row a seat, best first; changes are those of the turn, `None` where none was run."""
     held, strength = hexes(state), armies(state)
     won: Counter[str | None] = Counter()
@@ -123,7 +123,6 @@ def _standings(state: State, seat: str | None, events: Sequence[Event]) -> list[
             "armies": strength[name],
             "hexes_change": won[name] if ran else None,
             "armies_change": held[name] - fallen[name] if ran else None,
-            "me": name == seat,
             "out": state.phase != "countries" and not held[name],
             "text": f"{name}: {held[name]} hexes, {strength[name]} armies",
         }
@@ -188,12 +187,18 @@ def _is_plain(event: Event) -> bool:
     return event.kind == "muster" and event.facts["result"] in ("join", "nothing")
 
 
-def _sides(state: State, at: int) -> dict[int, int]:
-    """Return the armies that each owner could muster at a hex, by owner."""
-    sides: dict[int, int] = {}
-    for near in board.neighbours(state.labels)[at]:
-        sides[state.owners[near]] = sides.get(state.owners[near], 0) + state.armies[near]
-    return sides
+@last.kept
+def _sides(state: State) -> list[dict[int, int]]:
+    """Return for each hex the armies that each owner could muster at it, by owner."""
+    owners, armies = state.owners, state.armies
+    found = []
+    for around in board.neighbours(state.labels):
+        sides: dict[int, int] = {}
+        for near in around:
+            owner = owners[near]
+            sides[owner] = sides.get(owner, 0) + armies[near]
+        found.append(sides)
+    return found
 
 
 def _front(state: State, seat: str | None) -> Json:
@@ -205,17 +210,16 @@ def _front(state: State, seat: str | None) -> Json:
         return {"hexes": [], "more": 0}
     me = state.seats.index(seat)
     rows: list[Json] = []
-    for at, label in enumerate(state.labels):
+    for at, sides in enumerate(_sides(state)):
         if state.owners[at] != me:
             continue
-        sides = _sides(state, at)
         rivals = {owner: n for owner, n in sides.items() if owner not in (me, NOBODY)}
         if rivals:
             rival = max(rivals, key=lambda owner: rivals[owner])
             number = state.armies[at]
             rows.append(
                 {
-                    "hex": label,
+                    "hex": state.labels[at],
                     "armies": number,
                     "rival": state.seats[rival],
                     "strength": rivals[rival],
@@ -233,13 +237,12 @@ def _chances(state: State, seat: str | None) -> Json:
         return {"hexes": [], "more": 0}
     me = state.seats.index(seat)
     rows: list[Json] = []
-    for at, label in enumerate(state.labels):
-        owner, number = state.owners[at], state.armies[at]
-        if owner == me:
-            continue
-        gather = _sides(state, at).get(me, 0)
-        if gather and gather >= 3 * number:
+    for at, sides in enumerate(_sides(state)):
+        owner, number, gather = state.owners[at], state.armies[at], sides.get(me, 0)
+        if owner != me and gather and gather >= 3 * number:
             holder = None if owner == NOBODY else state.seats[owner]
-            rows.append({"hex": label, "owner": holder, "armies": number, "gather": gather})
+            rows.append(
+                {"hex": state.labels[at], "owner": holder, "armies": number, "gather": gather}
+            )
     rows.sort(key=lambda row: (row["owner"] is None, -row["gather"]))
     return {"hexes": rows[:_LISTED], "more": max(0, len(rows) - _LISTED)}
