@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import cache, lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -57,18 +58,16 @@ def words(kind: str, facts: Mapping[str, Any], folder: Path | None = None) -> Wo
 
     def drawn() -> dict[str, Any] | None:
         """Draw the game's picture, if it has one; the letter takes it along."""
-        svg = render(markup, (f"{game}/picture.svg",), context, once=True).strip()
-        if not svg:
+        svg = render(markup, (f"{game}/picture.svg",), context, once=True)
+        if not svg.strip():
             return None
         try:
-            png = picture(svg)
+            made = _pictured(svg, context["part"]("picture.txt"))
         except ValueError as error:
             raise TemplateFault(f"{game}/picture.svg can't be drawn: {error}") from error
-        cid = f"{sha256(png).hexdigest()[:24]}@pbem"
-        made = Picture(cid, png, " ".join(context["part"]("picture.txt").split()))
         if made not in pictures:
             pictures.append(made)
-        return {"cid": made.cid, "alt": made.alt, "width": width(png)}
+        return {"cid": made.cid, "alt": made.alt, "width": width(made.png)}
 
     context["drawn"] = drawn
     subject = one_line(render(plain, f"{kind}/subject.txt", context))
@@ -85,6 +84,13 @@ def words(kind: str, facts: Mapping[str, Any], folder: Path | None = None) -> Wo
     )
 
 
+@lru_cache(maxsize=4)
+def _pictured(svg: str, alt: str) -> Picture:
+    """Draw a picture for letters, once for all readers who are shown the same."""
+    png = picture(svg.strip())
+    return Picture(f"{sha256(png).hexdigest()[:24]}@pbem", png, " ".join(alt.split()))
+
+
 def _with_parts(facts: Mapping[str, Any], folder: Path | None) -> dict[str, Any]:
     """Return the context of a game's templates: facts, and `part` for another template of it."""
     game = facts.get("game")
@@ -93,8 +99,13 @@ def _with_parts(facts: Mapping[str, Any], folder: Path | None) -> dict[str, Any]
 
     def part(name: str, **more: Any) -> str:
         """Render one of the game's own templates as plain text; the general one if it has none."""
-        return render(plain, (f"{game}/{name}", f"game/{name}"), {**context, **more}).strip("\n")
+        return rendered(name, {**context, **more}) if more else known(name)
 
+    def rendered(name: str, facts: Mapping[str, Any]) -> str:
+        return render(plain, (f"{game}/{name}", f"game/{name}"), facts).strip("\n")
+
+    # Subject, text and markup have some parts in common.
+    known = cache(lambda name: rendered(name, context))
     context["part"] = part
     return context
 

@@ -33,8 +33,6 @@ _FORMAT = (
 _HIDDEN = re.compile(f"(?<={_HASH}){_FORMAT}+")
 _LIKE_MARKER = re.compile(f"{_HASH}(?={_DASH})")
 
-_METHODS = frozenset(dir(dict))
-
 _made: "list[Environment]" = []
 
 
@@ -50,17 +48,10 @@ def environment(folder: Path | None, game: str | None, markup: bool) -> "Environ
     `templates` of the package that brings the game. In markup every value is escaped, also where
     it comes by a text template that an HTML one includes or imports.
     """
-    from jinja2 import Environment, FunctionLoader, StrictUndefined, pass_context
+    from jinja2 import FunctionLoader, StrictUndefined, pass_context
     from markupsafe import escape
 
-    class Facts(Environment):
-        """Looks for `row.seat` in a dictionary first, where by itself Jinja would do so last."""
-
-        def getattr(self, obj: Any, attribute: str) -> Any:
-            """Return a dictionary's entry, unless a method has its name; else as Jinja does."""
-            if type(obj) is dict and attribute in obj and attribute not in _METHODS:
-                return obj[attribute]
-            return super().getattr(obj, attribute)
+    from pbem.reports.compiling import Facts
 
     made = Facts(
         auto_reload=False,
@@ -159,6 +150,11 @@ def wrap(text: str, width: int = 72, indent: str = "") -> str:
     first, later = indent, " " * columns(indent)
     out = []
     for line in _plain(text).split("\n"):
+        short = f"{first}{' '.join(line.split())}"
+        if columns(short) <= width:
+            out.append(short.rstrip())
+            first = later
+            continue
         row, used = first, columns(first)
         empty = True
         words = [

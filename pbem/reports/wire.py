@@ -124,6 +124,8 @@ def _unstructured(name: str, value: str) -> str:
     value = one_line(value)
     words = value.split(" ")
     simple = value.isascii() and "=?" not in value and max(map(len, words)) <= _LONGEST_WORD
+    if simple and len(name) + len(value) <= 74:
+        return value
     made = Header(value, "us-ascii" if simple else "utf-8", maxlinelen=76, header_name=name)
     return made.encode(linesep="\r\n")
 

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from markupsafe import Markup
 from selectolax.lexbor import LexborHTMLParser
 
 from pbem.reports import TemplateFault, reread, words
-from pbem.reports.templates import columns, listed, plural, said, wrap
+from pbem.reports.templates import Ours, columns, environment, listed, plural, said, wrap
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
 Facts = dict[str, Any]
@@ -195,3 +196,35 @@ def test_every_light_colour_has_a_dark_twin() -> None:
         for name in ("color", "background-color"):
             if name in found and selector != ".picture img":
                 assert name in dark.get(selector, {}), (selector, name)
+
+
+@pytest.mark.parametrize("markup", [True, False])
+@pytest.mark.parametrize(
+    ("value", "plain", "escaped"),
+    [
+        ("Ann, C7: 3 (of 4) 'x", "Ann, C7: 3 (of 4) 'x", "Ann, C7: 3 (of 4) &#39;x"),
+        ('<b a="1">&', '<b a="1">&', "&lt;b a=&#34;1&#34;&gt;&amp;"),
+        ("##- Orders", "#+- Orders", "#+- Orders"),
+        ("a\x1b[2Jb\u202ec…", "a[2Jbc…", "a[2Jbc…"),
+        (Markup("<i>#-\x1b</i>"), "<i>#-\x1b</i>", "<i>#-\x1b</i>"),
+        (Ours("##- <ours>"), "##- <ours>", "##- &lt;ours&gt;"),
+        (7, "7", "7"),
+        (True, "True", "True"),
+        (None, "None", "None"),
+        (["<x>"], "['<x>']", "[&#39;&lt;x&gt;&#39;]"),
+    ],
+)
+def test_values_are_printed_without_what_no_letter_may_hold(
+    value: Any, plain: str, escaped: str, markup: bool
+) -> None:
+    template = environment(None, None, markup).from_string("{{ value }}|{% set a = value %}{{ a }}")
+    shown = escaped if markup else plain
+    assert template.render(value=value) == f"{shown}|{shown}"
+
+
+def test_a_part_of_a_template_may_escape_otherwise_than_the_rest() -> None:
+    env = environment(None, None, True)
+    source = "{% autoescape off %}{{ x }}{% endautoescape %}{{ x }}"
+    assert env.from_string(source).render(x="<\x1b#-", off=False) == "<+-&lt;+-"
+    fixed = "{% autoescape false %}{{ x }}{% endautoescape %}{{ x }}"
+    assert env.from_string(fixed).render(x="<\x1b#-") == "<+-&lt;+-"

@@ -1,0 +1,68 @@
+"""How Jinja compiles our templates: facts are looked up and printed by the shortest way there is.
+
+Letters of a thousand matches print millions of values, nearly all of them short and plain.
+"""
+
+import re
+from collections.abc import MutableMapping
+from typing import Any
+
+from jinja2 import Environment
+from jinja2.compiler import CodeGenerator, Frame
+from jinja2.nodes import Expr
+from markupsafe import Markup, escape
+
+_METHODS = frozenset(dir(dict))
+# ASCII that is neither a control code nor a hash, and needs no escaping in markup.
+_is_plain = re.compile(r"[ !$%(-;=?-~]*").fullmatch
+
+
+class Printing(CodeGenerator):
+    """Writes calls of the environment's `shown` where a template prints a value."""
+
+    def _output_child_pre(
+        self, node: Expr, frame: Frame, finalize: CodeGenerator._FinalizeInfo
+    ) -> None:
+        if self._is_as_ever(frame):
+            self.write("environment.shown(")
+        else:
+            super()._output_child_pre(node, frame, finalize)
+
+    def _output_child_post(
+        self, node: Expr, frame: Frame, finalize: CodeGenerator._FinalizeInfo
+    ) -> None:
+        if self._is_as_ever(frame):
+            self.write(")")
+        else:
+            super()._output_child_post(node, frame, finalize)
+
+    def _is_as_ever(self, frame: Frame) -> bool:
+        """Tell whether values are escaped here as everywhere in the environment."""
+        how = frame.eval_ctx
+        return not how.volatile and how.autoescape == self.environment.autoescape
+
+
+class Facts(Environment):
+    """Looks for `row.seat` in a dictionary first, where by itself Jinja would do so last."""
+
+    code_generator_class = Printing
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """Return a dictionary's entry, unless a method has its name; else as Jinja does."""
+        if type(obj) is dict and attribute in obj and attribute not in _METHODS:
+            return obj[attribute]
+        return super().getattr(obj, attribute)
+
+    def make_globals(self, d: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
+        """Return the globals of a template as a plain dictionary: each context copies it."""
+        return {**self.globals, **(d or {})}
+
+    def shown(self, value: Any) -> str:
+        """Return a value as it is printed: finalized, and escaped where all is."""
+        if isinstance(value, Markup) or (type(value) is str and _is_plain(value)):
+            return value
+        if type(value) is int:
+            return str(value)
+        assert self.finalize is not None
+        value = self.finalize(value)
+        return escape(value) if self.autoescape else str(value)
