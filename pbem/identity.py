@@ -11,6 +11,7 @@ import re
 import secrets
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 LENGTH = 16
@@ -31,6 +32,7 @@ def new_key() -> str:
     return secrets.token_hex(32)
 
 
+@lru_cache(maxsize=8)
 def token(match: str, seat: str, key: str) -> str:
     """Return the token of a seat under its key."""
     digest = hmac.digest(bytes.fromhex(key), f"{match}\n{seat}".encode(), "sha256")

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session
 
 from pbem import game as games
@@ -17,6 +17,12 @@ from pbem.store import Entry, Match, Seat, Turn
 
 # What a game master did behind the seats' backs, and is told of.
 _LOOKS = ("looked", "previewed", "exported")
+
+_ENTRIES = (
+    select(Entry)
+    .where(Entry.match_id == bindparam("match"), Entry.what.in_((*_LOOKS, "press")))
+    .order_by(Entry.id)
+)
 
 
 def facts_of(
@@ -41,7 +47,9 @@ def facts_of(
         "seat": seat.name if seat else None,
         "person": seat.person if seat else "",
         "options": match.options,
-        "deadline": _deadline(match, turn, now),
+        "deadline": kept(
+            session, ("deadline", turn.id if turn else None), lambda: _deadline(match, turn, now)
+        ),
         "address": config.mail.address,
         "written": now.isoformat(),
     }
@@ -104,16 +112,11 @@ def _load(session: Session, game: Game, match: Match, turn: Turn) -> Loaded:
     if turn in session:
         session.refresh(turn, ("state", "events", "orders", "problems"))
     state = game.load(turn.state, [one.name for one in match.seats], match.options)
-    entries = (
-        select(Entry)
-        .where(Entry.match_id == match.id, Entry.what.in_((*_LOOKS, "press")))
-        .order_by(Entry.id)
-    )
     return Loaded(
         state,
         game.waiting(state),
         [Event(one["kind"], one["facts"], one["seen_by"]) for one in turn.events],
-        [one for one in session.scalars(entries) if one.facts["turn"] == turn.number - 1],
+        [one for one in session.scalars(_ENTRIES, {"match": match.id}) if one.facts["turn"] == turn.number - 1],
         _orders_hash(session, match, turn) if state.phase == "over" else None,
     )
 

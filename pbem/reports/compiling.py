@@ -13,8 +13,9 @@ from jinja2.nodes import Expr
 from markupsafe import Markup, escape
 
 _METHODS = frozenset(dir(dict))
-# ASCII that is neither a control code nor a hash, and needs no escaping in markup.
-_is_plain = re.compile(r"[ !$%(-;=?-~]*").fullmatch
+# ASCII without control codes and what is escaped in markup; a hash begins a colour, not a marker.
+_TAME = r"[\t\n !$%(-;=?-~]*"
+_is_plain = re.compile(rf"{_TAME}(?:#[0-9A-Za-z]{_TAME})*").fullmatch
 
 
 class Printing(CodeGenerator):
@@ -61,7 +62,7 @@ class Facts(Environment):
         """Return a value as it is printed: finalized, and escaped where all is."""
         if isinstance(value, Markup) or (type(value) is str and _is_plain(value)):
             return value
-        if type(value) is int:
+        if type(value) in (int, float):
             return str(value)
         assert self.finalize is not None
         value = self.finalize(value)
