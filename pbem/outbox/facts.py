@@ -112,11 +112,12 @@ def _load(session: Session, game: Game, match: Match, turn: Turn) -> Loaded:
     if turn in session:
         session.refresh(turn, ("state", "events", "orders", "problems"))
     state = game.load(turn.state, [one.name for one in match.seats], match.options)
+    entries = session.scalars(_ENTRIES, {"match": match.id})
     return Loaded(
         state,
         game.waiting(state),
         [Event(one["kind"], one["facts"], one["seen_by"]) for one in turn.events],
-        [one for one in session.scalars(_ENTRIES, {"match": match.id}) if one.facts["turn"] == turn.number - 1],
+        [one for one in entries if one.facts["turn"] == turn.number - 1],
         _orders_hash(session, match, turn) if state.phase == "over" else None,
     )
 
