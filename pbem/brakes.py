@@ -43,13 +43,12 @@ def braked(
     early: bool,
     away: Sequence[str] = (),
 ) -> Brake | None:
-    """Return what keeps a turn that is due from being run (`life.md`, Brakes), if anything does.
+    """Return what keeps a turn that is due from being tried (`life.md`, Brakes), if anything does.
 
     `fetched` is when the last mailbox was taken in (`None`: one never was), `away` says what
-    hinders those that can't be now.
+    hinders those that can't be now. What a phase `waits` for is looked at when it is tried.
     """
     name, deadline = match.name, match.deadline
-    early = early or match.early or match.run_now
     wanted = now if early or deadline is None else deadline
     if fetched is None or fetched < wanted:
         why = "a mailbox could not be fetched since the deadline"
@@ -68,24 +67,27 @@ def braked(
             session, match, now, "A match waits for a new deadline", [overdue], remedies
         )
         return Brake("overdue", why, news)
-    return None if early else _waits(session, match, now)
+    return None
 
 
-def _waits(session: Session, match: Match, now: datetime) -> Brake | None:
-    """Put a turn off for those from whom no orders came; tell who must know."""
+def waits(session: Session, match: Match, now: datetime) -> Brake | Phase:
+    """Put a turn off for those from whom no orders came, and tell who must know.
+
+    Return the phase where it is to be run, with the late sheets that count after all.
+    """
     phase = matches.phase(session, match)
     deadline = match.deadline
     if not phase.awaited or deadline is None:
-        return None
+        return phase
     if match.waits_until is not None:
         over = match.waits_until <= now
-        return None if over else Brake("waiting", _named(phase), news=False)
+        return phase if over else Brake("waiting", _named(phase), news=False)
     late = [seat for seat in match.seats if seat.name in phase.awaited]
     if match.turn == 0 and not match.put_off:
         # Who was merely late need not be waited for a whole phase.
         matches.adopt(session, match, *late)
         phase = matches.phase(session, match)
-        return _put_off_once(session, match, phase, now) if phase.awaited else None
+        return _put_off_once(session, match, phase, now) if phase.awaited else phase
     grace = deadlines.grace(match)
     many = _is_deserted(phase)
     if many and not grace:
@@ -94,12 +96,12 @@ def _waits(session: Session, match: Match, now: datetime) -> Brake | None:
     if many and until <= now:
         until = now + grace
     if until <= now:
-        return None
+        return phase
     match.waits_until = until
     matches.adopt(session, match, *late)
     phase = matches.phase(session, match)
     if not phase.awaited:
-        return None
+        return phase
     store.record(
         session, match, now, "program", "waits", until=until.isoformat(), seats=list(phase.awaited)
     )
@@ -128,14 +130,14 @@ def _is_deserted(phase: Phase) -> bool:
     return 2 * sum(seat in phase.awaited for seat in sent) > len(sent)
 
 
-def _put_off_once(session: Session, match: Match, phase: Phase, now: datetime) -> Brake | None:
+def _put_off_once(session: Session, match: Match, phase: Phase, now: datetime) -> Brake | Phase:
     """Put the first turn off by one phase, as somebody has sent no orders; ask the game master."""
     match.put_off = True
     later = deadlines.scheduled(session, match, match.deadline or now)
     if later is not None and later <= now:
         later = deadlines.scheduled(session, match, now)
     if later is None:
-        return None
+        return phase
     names = ", ".join(phase.awaited)
     why = f"No orders came from {names}, and this is the first turn: it is put off, once."
     matches.move_deadline(session, match, later, now, "program", why)

@@ -4,15 +4,24 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session
 
 from pbem import schedule
 from pbem.schedule import Pause
-from pbem.store import Absence, Match
+from pbem.store import Absence, Match, Seat
 
 # How long a match waits for who is missing where more than half are, and no `grace` is set.
 LONG_GRACE = timedelta(hours=24)
+
+_GRANTED = (
+    select(Absence)
+    .join(Seat, Absence.seat_id == Seat.id)
+    .where(Seat.match_id == bindparam("match"), Absence.granted)
+    .order_by(Absence.first, Absence.id)
+    # What has changed in the match is better written once, with all that follows.
+    .execution_options(autoflush=False)
+)
 
 
 def grace(match: Match) -> timedelta:
@@ -55,7 +64,8 @@ def begin_phase(
     match.waits_until, match.early, match.run_now = None, False, False
     match.tries, match.why, match.alarm = 0, "", ""
     for seat in match.seats:
-        seat.ready = False
+        if seat.ready:
+            seat.ready = False
 
 
 def scheduled(
@@ -79,17 +89,8 @@ def scheduled(
     deadline = rule(schedules, "decision" if deciding else match.phase, now, zone, pause)
     if deadline is None:
         return None
-    query = (
-        select(Absence)
-        .where(
-            Absence.seat_id.in_([seat.id for seat in match.seats]),
-            Absence.granted,
-            Absence.moved.is_(False),
-        )
-        .order_by(Absence.first, Absence.id)
-    )
-    for absence in session.scalars(query):
-        if absence.first <= deadline.astimezone(zone).date() <= absence.last:
+    for absence in session.scalars(_GRANTED, {"match": match.id}):
+        if not absence.moved and absence.first <= deadline.astimezone(zone).date() <= absence.last:
             deadline = schedule.day_after(deadline, absence.last, zone, pause)
             absence.moved = use_absences
     return deadline

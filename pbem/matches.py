@@ -53,6 +53,24 @@ class Phase:
         covered = {*self.standing, *self.away, *self._vacant}
         return tuple(seat for seat in self.missing if seat not in covered)
 
+    @cached_property
+    def orders(self) -> dict[str, str]:
+        """The order texts the phase would be run with, by seat; `""` is the game master's.
+
+        From who sent none it is his standing sheet, else what the game does by itself for such a
+        seat.
+        """
+        orders = {name: sheet.text for name, sheet in self.sheets.items()}
+        default = games.optional(self.game, "default_orders")
+        for seat in self.missing:
+            if seat in self.standing:
+                orders[seat] = self.standing[seat].text
+            elif default:
+                orders[seat] = default(self.state, seat)
+        if self.gm and self.gm.text:
+            orders[""] = self.gm.text
+        return orders
+
     @property
     def is_early(self) -> bool:
         """Whether the phase is to be run before its deadline, all that are due having done so.
@@ -105,7 +123,7 @@ def phase(session: Session, match: Match) -> Phase:
 
     Raise `ValueError` for a match that has none, being open.
     """
-    turn = store.turn_of(session, match)
+    turn = store.turn_of(session, match, state=True)
     if turn is None:
         raise ValueError(f"{match.name} has not begun; it waits for players")
     game, state = load_state(match, turn)
@@ -138,11 +156,12 @@ def _away(session: Session, match: Match) -> list[str]:
     if match.deadline is None:
         return []
     day = match.deadline.astimezone(deadlines.zone_of(match)).date()
-    names = {seat.id: seat.name for seat in match.seats}
-    query = select(Absence.seat_id).where(
-        Absence.seat_id.in_(names), Absence.first <= day, Absence.last >= day
+    query = (
+        select(Seat.name)
+        .join(Absence, Absence.seat_id == Seat.id)
+        .where(Seat.match_id == match.id, Absence.first <= day, Absence.last >= day)
     )
-    return [names[number] for number in session.scalars(query)]
+    return list(session.scalars(query))
 
 
 def settle(session: Session, match: Match) -> None:
@@ -150,7 +169,6 @@ def settle(session: Session, match: Match) -> None:
 
     Called after a sheet was filed or withdrawn, and after READY.
     """
-    session.flush()
     match.early = (
         match.status == "running" and _may_be_early(match) and phase(session, match).is_early
     )

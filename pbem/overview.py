@@ -248,7 +248,7 @@ def preview(session: Session, match: Match, now: datetime) -> Json:
     if match.status == "open":
         raise Wrong(f"{match.name} has not begun; {match.open_seats} seats are open")
     phase = matches.phase(session, match)
-    done, _ = turns.played(match, phase)
+    done = turns.played(phase)
     store.record(session, match, now, "gm", "previewed", turn=match.turn)
     return {
         "match": match.name,

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from sqlalchemy import Engine, or_, select
@@ -17,6 +18,7 @@ from sqlalchemy.orm import Session
 
 from pbem import brakes, deadlines, identity, matches, players, schedule, settings, store
 from pbem import game as games
+from pbem.brakes import Brake
 from pbem.faults import Away
 from pbem.game import Played
 from pbem.matches import Phase
@@ -195,7 +197,7 @@ def _run(
         match = _runnable(session, name, now, early)
         if match is None:
             return None
-        brake = brakes.braked(session, match, now, fetched, early is not None, away)
+        brake = brakes.braked(session, match, now, fetched, _is_early(match, early), away)
         if brake is not None:
             return Ran(name, *brake)
         if match.tries >= MOST_TRIES:
@@ -210,9 +212,21 @@ def _run(
             # An order of the game master's may have come between the two transactions.
             if match is None or match.turn != turn:
                 return None
-            advance(session, match, now)
+            found: Brake | Phase = (
+                matches.phase(session, match)
+                if _is_early(match, early)
+                else brakes.waits(session, match, now)
+            )
+            if isinstance(found, Brake):
+                _uncount(match)
+                return Ran(name, *found)
+            advance(session, found, now)
     except Away:
-        _uncount(engine, name, turn)
+        # If the database can be reached again.
+        with suppress(Away), store.writing(engine) as session:
+            match = store.match_named(session, name, lock=True)
+            if match is not None and match.turn == turn:
+                _uncount(match)
         raise
     # A game that fails must not stop the other matches; what it said is kept.
     except Exception as error:
@@ -221,12 +235,9 @@ def _run(
     return Ran(name, "ran")
 
 
-def _uncount(engine: Engine, name: str, turn: int) -> None:
-    """Take back the count of a try that failed for the database's sake, if that can be reached."""
-    with suppress(Away), store.writing(engine) as session:
-        match = store.match_named(session, name, lock=True)
-        if match is not None and match.turn == turn and match.tries:
-            match.tries -= 1
+def _uncount(match: Match) -> None:
+    """Take back the count of a try: the turn waits, or it failed for the database's sake."""
+    match.tries = max(match.tries - 1, 0)
 
 
 def _runnable(session: Session, name: str, now: datetime, early: int | None) -> Match | None:
@@ -234,7 +245,12 @@ def _runnable(session: Session, name: str, now: datetime, early: int | None) -> 
     if match is None or match.status != "running":
         return None
     is_past = match.deadline is not None and match.deadline <= now
-    return match if match.early or match.run_now or is_past or early == match.turn else None
+    return match if is_past or _is_early(match, early) else None
+
+
+def _is_early(match: Match, early: int | None) -> bool:
+    """Tell whether a match is to be run whatever its deadline, or waits for no one."""
+    return match.early or match.run_now or early == match.turn
 
 
 def _hold(session: Session, match: Match, now: datetime, why: str, **facts: Any) -> None:
@@ -266,39 +282,18 @@ def _failed(
     return Ran(name, "held" if held else "failed", why)
 
 
-def orders_of(phase: Phase) -> dict[str, str]:
-    """Return the order texts a phase would be run with, by seat name; `""` is the game master's.
-
-    From who sent none it is his standing sheet, else what the game does by itself for such a seat.
-    """
-    orders = {name: sheet.text for name, sheet in phase.sheets.items()}
-    default = games.optional(phase.game, "default_orders")
-    for seat in phase.missing:
-        if seat in phase.standing:
-            orders[seat] = phase.standing[seat].text
-        elif default:
-            orders[seat] = default(phase.state, seat)
-    return orders
-
-
-def played(match: Match, phase: Phase) -> tuple[Played, dict[str, str]]:
-    """Play the phase a match is in with the sheets that count now; nothing is stored.
-
-    Returns what came of it, and the order texts by seat (`""` the game master's).
-    """
-    orders = orders_of(phase)
+def played(phase: Phase) -> Played:
+    """Play the phase a match is in with the sheets that count now; nothing is stored."""
+    match, orders = phase.match, phase.orders
     texts: dict[str | None, str] = {seat.name: orders.get(seat.name, "") for seat in match.seats}
-    texts[None] = phase.gm.text if phase.gm else ""
-    if texts[None]:
-        orders[""] = texts[None]
-    return games.play(phase.game, phase.state, texts, match.seed, match.turn + 1), orders
+    texts[None] = orders.get("", "")
+    return games.play(phase.game, phase.state, texts, match.seed, match.turn + 1)
 
 
-def advance(session: Session, match: Match, now: datetime) -> Turn:
+def advance(session: Session, phase: Phase, now: datetime) -> Turn:
     """Run the phase a match is in: new turn, events, next deadline, a report to each seat."""
-    phase = matches.phase(session, match)
-    done, orders = played(match, phase)
-    before = match.phase
+    match, before = phase.match, phase.match.phase
+    done = played(phase)
     match.turn += 1
     match.phase = done.state.phase
     over = match.phase == "over"
@@ -312,7 +307,7 @@ def advance(session: Session, match: Match, now: datetime) -> Turn:
         phase=before,
         state=phase.game.dump(done.state),
         events=[games.event_json(event) for event in done.events],
-        orders=orders,
+        orders=phase.orders,
         problems=refused(done),
         missing=list(phase.missing),
         ran=now,
@@ -347,10 +342,9 @@ def _bring_late(session: Session, match: Match) -> None:
 def _tell_of_silence(session: Session, match: Match, phase: Phase, now: datetime) -> None:
     """Tell the game master of the seats that have now missed as many turns as `nmr_limit` says."""
     limit = match.settings.get("nmr_limit", 2)
-    for seat in match.seats:
-        if not limit or seat.name not in phase.missing or not seat.addresses:
-            continue
-        count = _missed(session, match, seat)
+    silent = [seat for seat in match.seats if seat.name in phase.missing and seat.addresses]
+    missed = _missed(session, match, silent) if limit and silent else {}
+    for seat, count in missed.items():
         if count != limit:
             continue
         store.record(session, match, now, seat.name, "silent", turns=count)
@@ -368,26 +362,27 @@ def _tell_of_silence(session: Session, match: Match, phase: Phase, now: datetime
         )
 
 
-def _missed(session: Session, match: Match, seat: Seat) -> int:
-    """Count the turns in a row, up to the last, in which no sheet came from a seat's player.
+def _missed(session: Session, match: Match, seats: Sequence[Seat]) -> dict[Seat, int]:
+    """Count by seat the turns in a row, up to the last, in which no sheet came from its player.
 
     Turns in which he had nothing to decide don't count, nor those before he had the seat.
     """
-    since = session.scalar(
-        select(Tenure.from_turn).where(Tenure.seat_id == seat.id, Tenure.ended.is_(None)).limit(1)
+    tenures = select(Tenure).where(
+        Tenure.seat_id.in_([seat.id for seat in seats]), Tenure.ended.is_(None)
     )
-    query = (
-        select(Turn)
-        .where(Turn.match_id == match.id, Turn.live.is_(True), Turn.number > (since or 0))
-        .order_by(Turn.number.desc())
-    )
-    count = 0
-    for turn in session.scalars(query):
-        if seat.name in turn.missing:
-            count += 1
-        elif seat.name in turn.orders:
-            break
-    return count
+    since = {tenure.seat_id: tenure.from_turn for tenure in session.scalars(tenures)}
+    query = select(Turn).where(Turn.match_id == match.id, Turn.live.is_(True))
+    turns = session.scalars(query.order_by(Turn.number.desc())).all()
+    missed = {}
+    for seat in seats:
+        decided = (
+            seat.name in turn.missing
+            for turn in turns
+            if turn.number > since.get(seat.id, 0)
+            and (seat.name in turn.missing or seat.name in turn.orders)
+        )
+        missed[seat] = sum(takewhile(bool, decided))
+    return missed
 
 
 def refused(done: Played) -> dict[str, list[list[Any]]]:

@@ -4,13 +4,35 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import insert, select
-from sqlalchemy.orm import Session, selectinload
+from sqlalchemy import bindparam, insert, select
+from sqlalchemy.orm import Session, defaultload, undefer
 
 from pbem.store.tables import Applicant, Entry, Letter, Mark, Match, Message, Seat, Sheet, Turn
 
 # Turns are numbered in 32 bits; PostgreSQL refuses to compare them with more.
 _MOST = 2**31 - 1
+
+# What every turn asks for is written once: to put a query together takes as long as to run it.
+_NAMED = (
+    select(Match)
+    .where(Match.name == bindparam("name"))
+    .options(defaultload(Match.seats).joinedload(Seat.addresses))
+)
+_LOCKED = _NAMED.with_for_update(key_share=True)
+_TURN = select(Turn).where(
+    Turn.match_id == bindparam("match"), Turn.number == bindparam("number"), Turn.live.is_(True)
+)
+_TURN_WITH_STATE = _TURN.options(undefer(Turn.state))
+_SHEETS = (
+    select(Sheet)
+    .where(
+        Sheet.match_id == bindparam("match"),
+        Sheet.turn == bindparam("turn"),
+        Sheet.late.is_(False),
+        Sheet.withdrawn.is_(False),
+    )
+    .order_by(Sheet.received, Sheet.id)
+)
 
 
 def mark(session: Session, name: str) -> dict[str, Any]:
@@ -35,42 +57,33 @@ def remember(session: Session, name: str, value: Mapping[str, Any]) -> None:
 
 
 def match_named(session: Session, name: str, *, lock: bool = False) -> Match | None:
-    """Return the match of that name, its row locked where asked; then its seats come with it.
+    """Return the match of that name, its row locked where asked.
 
-    The lock leaves mails and letters that refer to the match alone.
+    Its seats are read once they are asked for, with their addresses. The lock leaves mails and
+    letters that refer to the match alone.
     """
-    query = select(Match).where(Match.name == name)
-    if lock:
-        seats = selectinload(Match.seats).selectinload(Seat.addresses)
-        query = query.with_for_update(key_share=True).options(seats)
-    return session.scalar(query)
+    return session.scalar(_LOCKED if lock else _NAMED, {"name": name})
 
 
-def turn_of(session: Session, match: Match, number: int | None = None) -> Turn | None:
-    """Return a match's turn that stands, by its number (the last one if none is given)."""
+def turn_of(
+    session: Session, match: Match, number: int | None = None, *, state: bool = False
+) -> Turn | None:
+    """Return a match's turn that stands, by its number (the last one if none is given).
+
+    Its JSON is read once it is asked for, the state at once where told.
+    """
     wanted = match.turn if number is None else number
     # A player may ask for any number.
     if not 0 <= wanted <= _MOST:
         return None
-    query = select(Turn).where(
-        Turn.match_id == match.id, Turn.number == wanted, Turn.live.is_(True)
-    )
-    return session.scalar(query)
+    query = _TURN_WITH_STATE if state else _TURN
+    return session.scalar(query, {"match": match.id, "number": wanted})
 
 
 def newest_sheets(session: Session, match: Match) -> dict[int | None, Sheet]:
     """Return the sheets that came and count in the phase to come, by seat id (`None`: the GM's)."""
-    query = (
-        select(Sheet)
-        .where(
-            Sheet.match_id == match.id,
-            Sheet.turn == match.turn,
-            Sheet.late.is_(False),
-            Sheet.withdrawn.is_(False),
-        )
-        .order_by(Sheet.received, Sheet.id)
-    )
-    return {sheet.seat_id: sheet for sheet in session.scalars(query)}
+    found = session.scalars(_SHEETS, {"match": match.id, "turn": match.turn})
+    return {sheet.seat_id: sheet for sheet in found}
 
 
 def gm_orders(session: Session, match: Match) -> str:
@@ -133,7 +146,8 @@ def queue_all(
     session.flush()
     rows = [_to_seat(seat, kind, facts, now, turn) for seat in match.seats if seat.addresses]
     if rows:
-        session.execute(insert(Letter), rows)
+        # By the connection: that a session keeps rows for takes as long again.
+        session.connection().execute(insert(Letter), rows)
 
 
 def _to_seat(
@@ -186,4 +200,5 @@ def record(
     session: Session, match: Match, now: datetime, who: str, what: str, **facts: Any
 ) -> None:
     """Add an entry to a match's history."""
-    session.add(Entry(match_id=match.id, time=now, who=who, what=what, facts=facts))
+    row = {"match_id": match.id, "time": now, "who": who, "what": what, "facts": facts}
+    session.connection().execute(insert(Entry), row)

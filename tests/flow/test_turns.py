@@ -1,9 +1,11 @@
 """A turn at its deadline: run once, in one transaction, with the sheets that count."""
 
+import re
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine, event, func, select, update
 
 from pbem import brakes, overview, store, turns
 from pbem.store import Entry, Letter, Match, Turn
@@ -168,6 +170,50 @@ def test_a_failing_turn_is_tried_three_times_then_held_and_others_go_on(
     assert (row.status, row.turn) == ("held", 0)
     assert "in the rules" in row.why
     assert turns.run_due(engine, AFTER, AFTER) == []
+
+
+def test_a_state_that_cannot_be_read_is_a_turn_that_fails_and_others_go_on(
+    match: str, engine: Engine
+) -> None:
+    begin(engine, "hexem2")
+    idle(engine, "hexem2")
+    with store.writing(engine) as session:
+        session.execute(update(Turn).where(Turn.match_id == 1).values(state={"phase": "none"}))
+    assert [(ran.match, ran.outcome) for ran in turns.run_due(engine, AFTER, AFTER)] == [
+        ("hexem1", "failed"),
+        ("hexem2", "ran"),
+    ]
+    assert "phase is 'none'" in _match(engine).why
+
+
+def test_a_turn_that_waits_counts_as_no_try(match: str, engine: Engine) -> None:
+    assert turns.run_due(engine, AFTER, AFTER)[0].outcome == "waiting"
+    assert _match(engine).tries == 0
+
+
+def test_a_turn_asks_for_what_it_needs_once_and_writes_it_once(match: str, engine: Engine) -> None:
+    idle(engine)
+    said: list[str] = []
+
+    def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        said.append(statement)
+
+    event.listen(engine, "before_cursor_execute", note)
+    turns.run_due(engine, AFTER, AFTER)
+    event.remove(engine, "before_cursor_execute", note)
+    found = (re.search(r"\b(?:FROM|INTO|UPDATE)\s+\w+", one) for one in said)
+    assert Counter(" ".join(one[0].split()) for one in found if one) == {
+        # It is found to be due, then counted, then run.
+        "FROM matches": 3,
+        "UPDATE matches": 2,
+        "FROM turns": 1,
+        "FROM seats": 1,
+        "FROM sheets": 1,
+        "FROM absences": 1,
+        "INTO turns": 1,
+        "INTO history": 1,
+        "INTO letters": 1,
+    }
 
 
 def test_run_now_runs_before_the_deadline(match: str, engine: Engine) -> None:

@@ -73,7 +73,7 @@ def check(
     musters: list[Order] = []
     problems: list[Problem] = []
     places = board.places(state.labels)
-    limits = most(state)
+    limits = most(state) if state.phase == "countries" else {}
     refusal = _refusal(state, seat)
     for order in orders:
         if refusal:
