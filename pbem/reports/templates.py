@@ -55,6 +55,8 @@ def environment(folder: Path | None, game: str | None, markup: bool) -> "Environ
 
     made = Facts(
         auto_reload=False,
+        # All are kept, in a plain dictionary.
+        cache_size=-1,
         loader=FunctionLoader(partial(_source, roots(folder, game))),
         undefined=StrictUndefined,
         autoescape=markup,
