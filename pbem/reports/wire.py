@@ -161,8 +161,8 @@ def _identifiers(found: Sequence[str]) -> list[str]:
 
 def _text(text: str) -> bytes:
     """Return a text in UTF-8, its lines ended by CRLF, the last one too."""
-    lines = text.replace("\r\n", "\n").rstrip("\n") + "\n"
-    return lines.replace("\n", "\r\n").encode(errors="replace")
+    lines = text.encode(errors="replace").replace(_CRLF, b"\n").rstrip(b"\n") + b"\n"
+    return lines.replace(b"\n", _CRLF)
 
 
 def _leaf(kind: str, content: bytes, *more: str) -> Part:
