@@ -61,6 +61,12 @@ def around(row: int, column: int) -> tuple[tuple[int, int], ...]:
 
 
 @lru_cache(maxsize=32)
+def ordered(labels: tuple[str, ...]) -> tuple[str, ...]:
+    """Return labels in board order; raise `ValueError` for one that is none."""
+    return tuple(sorted(labels, key=place))
+
+
+@lru_cache(maxsize=32)
 def places(labels: tuple[str, ...]) -> Mapping[str, int]:
     """Return where in `labels` each label stands."""
     return {name: at for at, name in enumerate(labels)}

@@ -61,7 +61,7 @@ def _mark(name: str, letter: str, at: int) -> Json:
 
 def labels(state: Json) -> tuple[str, ...]:
     """Return the labels of a stored state in board order."""
-    return tuple(sorted(state["hexes"], key=board.place))
+    return board.ordered(tuple(state["hexes"]))
 
 
 def marks(seats: Sequence[str], state: Json) -> Marks:

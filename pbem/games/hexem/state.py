@@ -100,7 +100,7 @@ def load(data: Json, seats: Sequence[str], options: Mapping[str, Any]) -> State:
         raise ValueError(f"turn is {turn!r}; a whole number from 0 is needed")
     if not isinstance(shown, Mapping) or not shown:
         raise ValueError("hexes is missing or empty: it has an entry like A1 for every hex")
-    labels = tuple(sorted(shown, key=board.place))
+    labels = board.ordered(tuple(shown))
     number = {seat: at for at, seat in enumerate(seats)} | {None: NOBODY}
     for label in labels:
         _check_hex(label, shown[label], number)
