@@ -13,7 +13,7 @@ from datetime import datetime
 from itertools import takewhile
 from typing import Any, NamedTuple
 
-from sqlalchemy import Engine, or_, select
+from sqlalchemy import Connection, Engine, or_, select
 from sqlalchemy.orm import Session
 
 from pbem import brakes, deadlines, identity, matches, players, schedule, settings, store
@@ -148,13 +148,16 @@ def run_due(
     """
     with store.reading(engine) as session:
         names = due(session, now)
+    if not names:
+        return []
     ran, taken = [], []
-    for name in names:
-        with store.alone(engine, "turn", name) as ours:
-            if ours:
-                ran.append(_run(engine, name, now, fetched, away))
-            else:
-                taken.append(name)
+    with store.connected(engine, reading=True) as locks, store.connected(engine) as writes:
+        for name in names:
+            with store.alone(locks, "turn", name) as ours:
+                if ours:
+                    ran.append(_run(writes, name, now, fetched, away))
+                else:
+                    taken.append(name)
     # What another process had in hand it may only have looked at, knowing of no fetch.
     ran += [run(engine, name, now, fetched, away=away) for name in taken]
     return [one for one in ran if one]
@@ -180,7 +183,7 @@ def run(
 
 
 def _run(
-    engine: Engine,
+    place: Engine | Connection,
     name: str,
     now: datetime,
     fetched: datetime | None,
@@ -193,7 +196,7 @@ def _run(
     The counter of tries is committed before the try, so that a turn that kills the process is
     counted too.
     """
-    with store.writing(engine) as session:
+    with store.writing(place) as session:
         match = _runnable(session, name, now, early)
         if match is None:
             return None
@@ -207,7 +210,7 @@ def _run(
         match.tries += 1
         turn = match.turn
     try:
-        with store.writing(engine) as session:
+        with store.writing(place) as session:
             match = _runnable(session, name, now, early)
             # An order of the game master's may have come between the two transactions.
             if match is None or match.turn != turn:
@@ -223,7 +226,7 @@ def _run(
             advance(session, found, now)
     except Away:
         # If the database can be reached again.
-        with suppress(Away), store.writing(engine) as session:
+        with suppress(Away), store.writing(place) as session:
             match = store.match_named(session, name, lock=True)
             if match is not None and match.turn == turn:
                 _uncount(match)
@@ -231,7 +234,7 @@ def _run(
     # A game that fails must not stop the other matches; what it said is kept.
     except Exception as error:
         why = f"{type(error).__name__}: {error}"
-        return _failed(engine, name, now, turn, why, traceback.format_exc())
+        return _failed(place, name, now, turn, why, traceback.format_exc())
     return Ran(name, "ran")
 
 
@@ -267,9 +270,9 @@ def _hold(session: Session, match: Match, now: datetime, why: str, **facts: Any)
 
 
 def _failed(
-    engine: Engine, name: str, now: datetime, turn: int, why: str, trace: str
+    place: Engine | Connection, name: str, now: datetime, turn: int, why: str, trace: str
 ) -> Ran | None:
-    with store.writing(engine) as session:
+    with store.writing(place) as session:
         match = store.match_named(session, name, lock=True)
         if match is None or match.turn != turn:
             return None

@@ -4,7 +4,7 @@ import fcntl
 import time
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -276,9 +276,9 @@ def away(engine: Engine) -> Iterator[None]:
 
 
 @contextmanager
-def writing(engine: Engine) -> Iterator[Session]:
+def writing(place: Engine | Connection) -> Iterator[Session]:
     """Open a transaction that writes: committed at the end, or rolled back by any exception."""
-    with away(engine), Session(engine, expire_on_commit=False) as session, session.begin():
+    with away(place.engine), Session(place, expire_on_commit=False) as session, session.begin():
         yield session
 
 
@@ -293,14 +293,31 @@ def reading(engine: Engine) -> Iterator[Session]:
 
 
 @contextmanager
-def alone(engine: Engine, work: str, item: str = "", *, wait: bool = False) -> Iterator[bool]:
+def connected(engine: Engine, *, reading: bool = False) -> Iterator[Connection]:
+    """Open a connection for one transaction after the other: each begins with what is first asked
+    after a commit. Those that are `reading` take no lock that would stop a writer.
+    """
+    with away(engine), engine.connect() as connection:
+        if reading:
+            # A transaction left open would keep a server from clearing up what is deleted.
+            is_file = engine.dialect.name == "sqlite"
+            options = {"reading": True} if is_file else {"isolation_level": "AUTOCOMMIT"}
+            connection.execution_options(**options)
+        yield connection
+
+
+@contextmanager
+def alone(
+    place: Engine | Connection, work: str, item: str = "", *, wait: bool = False
+) -> Iterator[bool]:
     """Do some work in one process at a time; yield whether it is this one's turn.
 
     With `item` one process at a time works on each item; on SQLite, on any. With `wait` another
     process is waited for, and `StoreAway` raised where that takes longer than for any lock. The
-    lock dies with the process that holds it: a file's on SQLite, an advisory one of its own
-    connection elsewhere.
+    lock dies with the process that holds it: a file's on SQLite, elsewhere an advisory one of the
+    connection, which is one that reads (`connected`), or is opened for it.
     """
+    engine = place.engine
     path = file_of(engine)
     if path is not None:
         with _lock_file(path, Path(f"{path}-{work}.lock")) as file:
@@ -313,9 +330,8 @@ def alone(engine: Engine, work: str, item: str = "", *, wait: bool = False) -> I
         yield True
     else:
         number = _number(f"{work} {item}" if item else work)
-        with away(engine), engine.connect() as pooled:
-            # A transaction left open would keep the server from clearing up what is deleted.
-            connection = pooled.execution_options(isolation_level="AUTOCOMMIT")
+        opened = connected(place, reading=True) if isinstance(place, Engine) else nullcontext(place)
+        with away(engine), opened as connection:
             if wait:
                 connection.execute(text(f"SELECT pg_advisory_lock({number})"))
             got = wait or bool(connection.scalar(text(f"SELECT pg_try_advisory_lock({number})")))
