@@ -3,7 +3,7 @@
 import struct
 from functools import lru_cache
 
-from pbem.reports import fonts, pieces
+from pbem.reports import fonts
 
 # Twice the size it is shown at: sharp on a phone.
 SCALE = 2
@@ -15,6 +15,9 @@ def picture(svg: str) -> bytes:
 
     Raise `ValueError` where it is no SVG that can be drawn.
     """
+    # It imports Pillow, which a tick that draws nothing does without.
+    from pbem.reports import pieces
+
     try:
         return pieces.laid(svg, SCALE, _drawn)
     except pieces.Unfit:

@@ -3,154 +3,197 @@
 To draw a picture as a whole takes long, and in the pictures of a thousand matches the same things
 occur over and over. So an SVG is read as pieces, each with its place in whole pixels; a piece that
 is met for the first time is drawn as a picture of its own, and a sheet of palette colours takes
-them all. This can be done where a picture holds plain shapes and lines of text only (`_SHAPES`).
+them all. This can be done where a picture holds plain shapes and lines of text only (`_KNOWN`).
 What is written in a group that is moved (`<g transform="translate(…)">`) is the same piece wherever
 the group stands.
 """
 
-import itertools
 import math
 import re
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from io import BytesIO
+from itertools import groupby, pairwise, product
 from typing import NamedTuple
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from pbem.reports import fonts, png
-from pbem.reports.png import Colour
-from pbem.reports.sheet import CLEAR, Piece, Sheet, piece_of, seen, side_by_side
+from PIL import Image, ImageChops
+from PIL.PngImagePlugin import PngImageFile
 
-_SVG = "{http://www.w3.org/2000/svg}"
+from pbem.reports import fonts
+from pbem.reports.sheet import CLEAR, Colour, Piece, Sheet, over
+
+_SVG = "http://www.w3.org/2000/svg"
+_PICTURE = re.compile(r"\s*(<svg\b[^>]*)>(.*)</svg>\s*", re.DOTALL)
+# Where a group begins that is moved, or where one ends.
+_GROUP = re.compile(r'<g transform="translate\((-?[\d.]+)[ ,]+(-?[\d.]+)\)">|</g>')
+# What is in a group of so many letters at most may well occur again.
+_SHORT = 1000
+
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
-_TRANSLATE = re.compile(rf"translate\(({_NUMBER.pattern})[ ,]+({_NUMBER.pattern})\)")
 # Lines and curves by their points in full: nothing lies beyond these.
 _PLAIN_PATH = re.compile(r"[MLQCZ\d., -]+")
+_HEX_COLOUR = re.compile("#(?:[0-9A-Fa-f]{3}){1,2}")
+
+_LINE = "fill stroke stroke-width stroke-dasharray stroke-linejoin"
+_KNOWN = {
+    "svg": "width height viewBox font-family font-size",
+    "text": "x y text-anchor font-size font-weight fill",
+    "rect": f"x y width height rx fill-opacity {_LINE}",
+    "circle": f"cx cy r {_LINE}",
+    "polygon": f"points {_LINE}",
+    "path": f"d {_LINE}",
+}
 
 # An edge has so many steps from one colour to the next, and what is nearer than this is one colour:
 # nobody sees it, and a palette has but 256 entries.
 _STEPS = 6
 _NEAR = 28
+_STEP = [round(alpha / 255 * _STEPS) for alpha in range(256)]
+# A rectangle with more pixels than this is kept in parts.
+_GREAT = 1 << 15
 
-_HEX_COLOUR = re.compile("#(?:[0-9A-Fa-f]{3}){1,2}")
-
-Draw = Callable[[str], bytes]
-# The tag and the attributes of an element.
-Shape = tuple[str, tuple[tuple[str, str], ...]]
+Attributes = tuple[tuple[str, str], ...]
+# The tag, the text and the attributes of an element.
+Thing = tuple[str, str, Attributes]
+# A piece, and the pixel it is placed at.
+Placed = tuple[Piece, int, int]
 
 
 class Unfit(ValueError):
     """A picture that can't be laid out of pieces."""
 
 
-class Frame(NamedTuple):
-    """Where the things in a picture or group stand: pixels a unit, its origin, the size in units.
+class Pen(NamedTuple):
+    """How things are drawn: so many pixels a unit, letters of a size unless they have their own.
 
     `draw` makes a PNG of an SVG.
     """
 
     scale: float
-    x: float
-    y: float
-    size: tuple[float, float]
     font_size: str
-    draw: Draw
+    draw: Callable[[str], bytes]
 
 
-def laid(svg: str, zoom: float, draw: Draw) -> bytes:
+def laid(svg: str, zoom: float, draw: Callable[[str], bytes]) -> bytes:
     """Return the PNG of an SVG at so many times its size, laid out of pieces that `draw` makes.
 
     Raise `Unfit` where the picture holds anything that isn't simply laid, or isn't XML.
     """
+    found = _PICTURE.fullmatch(svg)
+    if not found:
+        raise Unfit("no picture")
     try:
-        root = ElementTree.fromstring(svg)
+        root = ElementTree.fromstring(f"{found[1]}/>")
         width, height = (round(float(root.attrib[name]) * zoom) for name in ("width", "height"))
+        across, down = _size(root)
+        scale = min(width / across, height / down)
+        # A drawing of other proportions than its picture would stand in the middle of it.
+        if max(width / across, height / down) > scale * 1.01:
+            raise Unfit("other proportions")
+        inside = found[2].replace('width="100%"', f'width="{across}"')
+        inside = inside.replace('height="100%"', f'height="{down}"')
         sheet = Sheet(width, height)
-        for piece, x, y in _read(root, _frame(root, width, height, draw)):
+        for piece, x, y in _read(inside, Pen(scale, root.get("font-size", "16"), draw)):
             sheet.lay(piece, x, y)
-    except (KeyError, ValueError, ElementTree.ParseError) as error:
+    except (ArithmeticError, LookupError, ValueError, ElementTree.ParseError) as error:
         raise Unfit(str(error)) from error
-    return png.written(width, height, list(sheet.palette), sheet.scanlines)
+    return sheet.png()
 
 
-def _frame(root: Element, width: int, height: int, draw: Draw) -> Frame:
-    _check(root, "width height viewBox font-family font-size")
+def _size(root: Element) -> tuple[float, float]:
+    """Return how many units a picture is wide and high; raise `Unfit` for an unusual one."""
+    _check(_thing(root))
     left, top, across, down = map(float, root.attrib["viewBox"].split())
-    scale = min(width / across, height / down)
-    # A drawing of other proportions than its picture would stand in the middle of it.
-    if left or top or max(width / across, height / down) > scale * 1.01:
-        raise Unfit("a viewBox of its own")
-    if root.tag != f"{_SVG}svg" or not root.get("font-family", "").startswith(fonts.FAMILY):
+    if left or top:
+        raise Unfit("a part of a drawing")
+    if root.tag != f"{{{_SVG}}}svg" or not root.get("font-family", "").startswith(fonts.FAMILY):
         raise Unfit("another font")
-    return Frame(scale, 0, 0, (across, down), root.get("font-size", "16"), draw)
+    return across, down
 
 
-def _check(element: Element, attributes: str) -> None:
-    strange = element.attrib.keys() - set(attributes.split())
-    if strange or (element.text or "").strip():
-        raise Unfit(f"{element.tag} with {strange or 'text'}")
+def _thing(element: Element) -> Thing:
+    tag = element.tag.removeprefix(f"{{{_SVG}}}")
+    return tag, element.text or "", tuple(element.attrib.items())
 
 
-def _read(parent: Element, frame: Frame) -> Iterator[tuple[Piece, int, int]]:
-    """Yield the pieces of a picture or group, each with the pixel it is placed at."""
-    shapes: list[Shape] = []
-    for element in parent:
-        tag = element.tag.removeprefix(_SVG)
-        is_shape = tag in _SHAPES and (tag != "rect" or "stroke-dasharray" in element.attrib)
-        if is_shape:
-            _check(element, _SHAPES[tag])
-            shapes.append((tag, tuple(element.attrib.items())))
-        # In a group that may occur again what lies upon each other is one piece.
-        if shapes and not (is_shape and parent.tag == f"{_SVG}g" and element is not parent[-1]):
-            x, y = frame.x * frame.scale, frame.y * frame.scale
-            yield _shape(tuple(shapes), frame.scale, frame.draw), round(x), round(y)
-            shapes = []
-        if tag == "g":
-            _check(element, "transform")
-            moved = _TRANSLATE.fullmatch(element.attrib["transform"])
-            if moved is None:
-                raise Unfit("a transform")
-            x, y = map(float, moved.groups())
-            yield from _read(element, frame._replace(x=frame.x + x, y=frame.y + y))
-        elif tag == "text":
-            yield from _text(element, frame)
-        elif tag == "rect" and not is_shape:
-            yield _rectangle(element, frame)
-        elif not is_shape:
-            raise Unfit(tag)
+def _check(thing: Thing) -> None:
+    tag, text, attributes = thing
+    strange = dict(attributes).keys() - set(_KNOWN[tag].split())
+    if strange or (text.strip() and tag != "text"):
+        raise Unfit(f"{tag} with {strange or 'text'}")
 
 
-_LINE = "fill stroke stroke-width stroke-dasharray stroke-linejoin"
-_SHAPES = {
-    "rect": f"x y width height rx {_LINE}",
-    "circle": f"cx cy r {_LINE}",
-    "polygon": f"points {_LINE}",
-    "path": f"d {_LINE}",
-}
+def _read(inside: str, pen: Pen) -> Iterator[Placed]:
+    """Yield the pieces of what is inside a picture, each with the pixel it is placed at."""
+    first, *rest = _GROUP.split(inside)
+    yield from _pieces(first, False, pen)
+    places = [(0, 0)]
+    for right, down, part in zip(rest[::3], rest[1::3], rest[2::3], strict=True):
+        if right is None:
+            places.pop()
+        else:
+            x, y = places[-1]
+            places.append((x + round(float(right) * pen.scale), y + round(float(down) * pen.scale)))
+        x, y = places[-1]
+        in_group = len(places) > 1
+        is_short = in_group and len(part) < _SHORT
+        for piece, left, top in _group(part, pen) if is_short else _pieces(part, in_group, pen):
+            yield piece, x + left, y + top
+    if len(places) > 1:
+        raise Unfit("a group without end")
 
 
-def _text(element: Element, frame: Frame) -> Iterator[tuple[Piece, int, int]]:
-    """Set a line of text word by word, each to half a pixel, so that the distances are even."""
-    given = dict(element.attrib)
-    x = (frame.x + float(given.pop("x", "0"))) * frame.scale
-    y = (frame.y + float(given.pop("y", "0"))) * frame.scale
-    anchor = {"start": 0, "middle": 0.5, "end": 1}[given.pop("text-anchor", "start")]
-    style = Style(
-        given.pop("font-size", frame.font_size),
-        given.pop("font-weight", "normal"),
-        given.pop("fill", "#000000"),
-    )
-    if given or len(element) or style.weight not in ("normal", "bold"):
-        raise Unfit(f"a text with {given}")
-    words = (element.text or "").split()
-    x -= anchor * style.length(" ".join(words)) * frame.scale
-    for word in words:
-        place, half = divmod(round(x * 2), 2)
-        yield _word(word, style, half, frame.scale, frame.draw), place, round(y)
-        x += style.length(f"{word} ") * frame.scale
+@lru_cache(maxsize=2048)
+def _group(part: str, pen: Pen) -> list[Placed]:
+    """Return the pieces of a small group; what lies upon a single colour is blended with it."""
+    found: list[Placed] = []
+    for piece, x, y in _pieces(part, True, pen):
+        parts = [ground.within(piece.at(x - left, y - top)) for ground, left, top in found]
+        under = [part for part in parts if part.pixels]
+        if len(under) == 1 and under[0].size == piece.size and under[0].is_solid:
+            colour, *more = under[0].shades
+            piece = piece if more else over(piece, colour)
+        found.append((piece, x, y))
+    return found
+
+
+def _pieces(part: str, in_group: bool, pen: Pen) -> Iterator[Placed]:
+    """Yield the pieces of some elements, each with the pixel it is placed at."""
+    if not part.strip():
+        return
+    elements = ElementTree.fromstring(f'<svg xmlns="{_SVG}">{part}</svg>')
+    if any(map(len, elements)):
+        raise Unfit("elements in elements")
+
+    def layer(thing: Thing) -> object:
+        # In a group, which may occur again, shapes that follow each other are one piece.
+        return (in_group and _is_shape(thing)) or object()
+
+    for _, things in groupby(map(_thing, elements), layer):
+        yield from _placed(tuple(things), pen)
+
+
+def _is_shape(thing: Thing) -> bool:
+    """Return whether a thing is drawn as it is, being neither a text nor to be stretched."""
+    tag, _, attributes = thing
+    return tag != "text" and (tag != "rect" or "stroke-dasharray" in dict(attributes))
+
+
+@lru_cache(maxsize=2048)
+def _placed(things: tuple[Thing, ...], pen: Pen) -> list[Placed]:
+    """Return the pieces of a text, of a rectangle, or of shapes that are one piece."""
+    for thing in things:
+        _check(thing)
+    tag, text, attributes = things[0]
+    if tag == "text":
+        return list(_text(text, dict(attributes), pen))
+    if not _is_shape(things[0]):
+        return list(_rectangle(dict(attributes), pen))
+    return [(_shape(things, pen), 0, 0)]
 
 
 class Style(NamedTuple):
@@ -166,44 +209,71 @@ class Style(NamedTuple):
         return float(self.size) * sum(advance[c] for c in text)
 
 
+def _text(text: str, given: Mapping[str, str], pen: Pen) -> Iterator[Placed]:
+    """Set a line of text word by word, each to half a pixel, so that the distances are even."""
+    x, y = (float(given.get(name, "0")) * pen.scale for name in ("x", "y"))
+    style = Style(
+        given.get("font-size", pen.font_size),
+        given.get("font-weight", "normal"),
+        given.get("fill", "#000000"),
+    )
+    if style.weight not in ("normal", "bold") or not _HEX_COLOUR.fullmatch(style.fill):
+        raise Unfit(f"a text in {style}")
+    words = text.split()
+    anchor = {"start": 0, "middle": 0.5, "end": 1}[given.get("text-anchor", "start")]
+    x -= anchor * style.length(" ".join(words)) * pen.scale
+    for word in words:
+        place, half = divmod(round(x * 2), 2)
+        yield _word(word, style, half, pen), place, round(y)
+        x += style.length(f"{word} ") * pen.scale
+
+
 @lru_cache(maxsize=1024)
-def _word(word: str, style: Style, half: int, scale: float, draw: Draw) -> Piece:
-    if not _HEX_COLOUR.fullmatch(style.fill):
-        raise Unfit(f"a text in {style.fill}")
-    digits = style.fill[1:]
-    red, green, blue = bytes.fromhex(digits if len(digits) == 6 else "".join(c + c for c in digits))
-    letters = []
+def _word(word: str, style: Style, half: int, pen: Pen) -> Piece:
+    """Set a word; a letter is drawn once for all the colours it is written in."""
+    letters: list[tuple[Image.Image, int, int]] = []
     for number, c in enumerate(word):
-        place, rest = divmod(round(style.length(word[:number]) * scale * 2) + half, 2)
-        black = _letter(c, style._replace(fill="#000000"), rest, scale, draw)
-        # A letter is drawn once for all the colours it is written in.
-        coloured = tuple((red, green, blue, colour[3]) for colour in black.colours)
-        letters.append((replace(black, colours=coloured), place))
-    return side_by_side(letters)
+        place, rest = divmod(round(style.length(word[:number]) * pen.scale * 2) + half, 2)
+        letter, left, top = _letter(c, style._replace(fill="#000000"), rest, pen)
+        letters.append((letter, left + place, top))
+    left, top = min(x for _, x, _ in letters), min(y for _, _, y in letters)
+    right = max(x + letter.width for letter, x, _ in letters)
+    bottom = max(y + letter.height for letter, _, y in letters)
+    image = Image.new("L", (right - left, bottom - top))
+    for letter, x, y in letters:
+        box = (x - left, y - top, x - left + letter.width, y - top + letter.height)
+        # Where letters touch, the more opaque pixel is seen.
+        image.paste(ImageChops.lighter(letter, image.crop(box)), box)
+    digits = style.fill[1:] if len(style.fill) == 7 else "".join(c + c for c in style.fill[1:])
+    alphas = (step * 255 // _STEPS for step in range(1, _STEPS + 1))
+    inks = (bytes.fromhex(f"{digits}{alpha:02x}") for alpha in alphas)
+    return Piece((CLEAR, *inks), image.tobytes(), (left, top, right, bottom))
 
 
 @lru_cache(maxsize=1024)
-def _letter(c: str, style: Style, half: int, scale: float, draw: Draw) -> Piece:
+def _letter(c: str, style: Style, half: int, pen: Pen) -> tuple[Image.Image, int, int]:
+    """Draw a letter; return also its first pixel. Its pixels are steps from clear to opaque."""
     given = {"font-size": style.size, "font-weight": style.weight, "fill": style.fill}
-    element = Element("text", {**given, "x": str(half / 2 / scale)})
+    element = Element("text", {**given, "x": str(half / 2 / pen.scale)})
     element.text = c
     em = float(style.size)
     box = (-0.3 * em, -1.1 * em, style.length(c) + 0.3 * em, 0.4 * em)
-    return _drawn([element], box, scale, draw)
+    image, left, top = _drawn([element], box, pen)
+    return image.getchannel("A").point(_STEP), left, top
 
 
-@lru_cache(maxsize=512)
-def _shape(shapes: tuple[Shape, ...], scale: float, draw: Draw) -> Piece:
-    boxes = []
-    for tag, attributes in shapes:
+@lru_cache(maxsize=256)
+def _shape(things: tuple[Thing, ...], pen: Pen) -> Piece:
+    elements, boxes = [], []
+    for tag, _, attributes in things:
         given = dict(attributes)
+        elements.append(Element(tag, given))
         xs, ys = zip(*_points(tag, given), strict=True)
         # Mitres reach further than half the line.
         edge = float(given.get("r", "0")) + 2 * float(given.get("stroke-width", "1"))
         boxes.append((min(xs) - edge, min(ys) - edge, max(xs) + edge, max(ys) + edge))
     left, top, right, bottom = zip(*boxes, strict=True)
-    elements = [Element(tag, dict(attributes)) for tag, attributes in shapes]
-    return _drawn(elements, (min(left), min(top), max(right), max(bottom)), scale, draw)
+    return _piece(elements, (min(left), min(top), max(right), max(bottom)), pen)
 
 
 def _points(tag: str, given: Mapping[str, str]) -> list[tuple[float, float]]:
@@ -220,83 +290,83 @@ def _points(tag: str, given: Mapping[str, str]) -> list[tuple[float, float]]:
     return list(zip(numbers[::2], numbers[1::2], strict=True))
 
 
-def _rectangle(element: Element, frame: Frame) -> tuple[Piece, int, int]:
+def _rectangle(given: dict[str, str], pen: Pen) -> Iterator[Placed]:
     """Stretch a small rectangle with the same corners and edges to the size of this one."""
-    _check(element, "x y width height rx fill fill-opacity stroke stroke-width")
-    given = dict(element.attrib)
     edges = []
-    for name, size, origin, whole in (
-        ("x", "width", frame.x, frame.size[0]),
-        ("y", "height", frame.y, frame.size[1]),
-    ):
-        least, long = float(given.pop(name, "0")), given.pop(size)
-        most = least + (whole if long == "100%" else float(long))
-        edges.append((round((origin + least) * frame.scale), round((origin + most) * frame.scale)))
+    for name, size in (("x", "width"), ("y", "height")):
+        least, long = float(given.pop(name, "0")), float(given.pop(size))
+        edges.append((round(least * pen.scale), round((least + long) * pen.scale)))
     (left, right), (top, bottom) = edges
-    small, length = _corners(tuple(given.items()), frame.scale, frame.draw)
-    if min(right - left, bottom - top) < length:
+    small, length = _corners(tuple(given.items()), pen)
+    wider, higher = right - left - length, bottom - top - length
+    if min(wider, higher) < 0:
         raise Unfit("a rectangle of nothing but corners")
-    return _stretched(small, length // 2, right - left - length, bottom - top - length), left, top
+    for piece in _stretched(small, length // 2, wider, higher):
+        yield piece, left, top
 
 
 @lru_cache(maxsize=256)
-def _corners(
-    attributes: tuple[tuple[str, str], ...], scale: float, draw: Draw
-) -> tuple[Piece, int]:
+def _corners(attributes: Attributes, pen: Pen) -> tuple[Piece, int]:
     """Return a small rectangle with some edges, and how many pixels it is long and high."""
     given = dict(attributes)
     edge = float(given.get("stroke-width", "1"))
-    length = 2 * math.ceil((float(given.get("rx", "0")) + edge) * scale) + 3
-    side = str(length / scale)
-    box = (-edge, -edge, length / scale + edge, length / scale + edge)
-    return _drawn(
-        [Element("rect", {**given, "width": side, "height": side})], box, scale, draw
-    ), length
+    length = 2 * math.ceil((float(given.get("rx", "0")) + edge) * pen.scale) + 3
+    side = length / pen.scale
+    element = Element("rect", {**given, "width": str(side), "height": str(side)})
+    return _piece([element], (-edge, -edge, side + edge, side + edge), pen), length
 
 
 @lru_cache(maxsize=64)
-def _stretched(piece: Piece, middle: int, wider: int, higher: int) -> Piece:
-    """Repeat a piece's middle column and middle row."""
-    rows: dict[int, list[tuple[int, bytes]]] = {}
-    for x, y, first, last in piece.runs:
-        pixels = piece.pixels[first:last]
-        if x > middle:
-            x += wider
-        elif x + len(pixels) > middle:
-            at = middle - x
-            pixels = pixels[:at] + pixels[at : at + 1] * wider + pixels[at:]
-        for row in range(y, y + higher + 1) if y == middle else (y + higher * (y > middle),):
-            rows.setdefault(row, []).append((x, pixels))
-    runs = [(x, y, pixels) for y, row in sorted(rows.items()) for x, pixels in row]
-    return piece_of(piece.colours, runs)
+def _stretched(piece: Piece, middle: int, wider: int, higher: int) -> list[Piece]:
+    """Repeat a piece's middle column and row; return what comes of it, a great one in parts."""
+    left, top, right, bottom = piece.box
+    column, row = middle - left, middle - top
+    rows = [one[:column] + one[column : column + 1] * wider + one[column:] for one in piece.rows]
+    inside = piece.colours[rows[row][column]]
+    rows[row:row] = [rows[row]] * higher
+    whole = Piece(piece.colours, b"".join(rows), (left, top, right + wider, bottom + higher))
+    if wider * higher < _GREAT and inside[3] in (0, 255):
+        return [whole]
+    xs = pairwise((left, middle, middle + wider + 1, right + wider))
+    ys = pairwise((top, middle, middle + higher + 1, bottom + higher))
+    parts = [
+        whole.within((first, above, last, below))
+        for (first, last), (above, below) in product(xs, ys)
+    ]
+    # Where all pixels are the same, a single one stands for them.
+    return [
+        replace(part, pixels=part.pixels[:1]) if len(part.shades) == 1 else part
+        for part in parts
+        if part.shades != {CLEAR}
+    ]
+
+
+def _piece(elements: Sequence[Element], box: tuple[float, ...], pen: Pen) -> Piece:
+    """Draw what lies within a box, given in its own units."""
+    image, left, top = _drawn(elements, box, pen)
+    drawn = image.tobytes()
+    pixels = [drawn[at : at + 4] for at in range(0, len(drawn), 4)]
+    fewer = _fewer(Counter(pixels))
+    colours = (CLEAR, *dict.fromkeys(one for one in fewer.values() if one[3]))
+    numbers = {one: colours.index(few) if few[3] else 0 for one, few in fewer.items()}
+    there = (left, top, left + image.width, top + image.height)
+    return Piece(colours, bytes(map(numbers.__getitem__, pixels)), there)
 
 
 def _drawn(
-    elements: Sequence[Element], box: tuple[float, float, float, float], scale: float, draw: Draw
-) -> Piece:
-    """Draw what lies within a box, given in its own units."""
-    left, top = (math.floor(least * scale) for least in box[:2])
-    wide, high = math.ceil(box[2] * scale) - left, math.ceil(box[3] * scale) - top
-    view = f"{left / scale} {top / scale} {wide / scale} {high / scale}"
-    head = f'<svg xmlns="{_SVG[1:-1]}" width="{wide}" height="{high}" viewBox="{view}"'
-    family = f'font-family="{fonts.FAMILY}"'
+    elements: Sequence[Element], box: tuple[float, ...], pen: Pen
+) -> tuple[Image.Image, int, int]:
+    """Draw what lies within a box, given in its own units; return also its first pixel."""
+    left, top = (math.floor(least * pen.scale) for least in box[:2])
+    wide, high = math.ceil(box[2] * pen.scale) - left, math.ceil(box[3] * pen.scale) - top
+    view = " ".join(str(pixels / pen.scale) for pixels in (left, top, wide, high))
+    head = f'<svg xmlns="{_SVG}" width="{wide}" height="{high}" viewBox="{view}"'
     inside = "".join(ElementTree.tostring(element, "unicode") for element in elements)
-    drawn = draw(f"{head} {family}>{inside}</svg>")
-    # A pixel is four bytes, which are handled as one number.
-    pixels = [memoryview(row).cast("I") for row in png.rows(drawn)]
-    found = Counter(itertools.chain.from_iterable(pixels))
-    shades = {one: _colour(one) for one in found}
-    fewer = _fewer(Counter({shades[one]: count for one, count in found.items()}))
-    colours = [CLEAR, *dict.fromkeys(one for one in fewer.values() if one[3])]
-    places = {colour: number for number, colour in enumerate(colours)}
-    numbers = {one: places.get(fewer[shade], 0) for one, shade in shades.items()}
-    lines = [bytes(map(numbers.__getitem__, row)) for row in pixels]
-    return piece_of(colours, seen(dict(enumerate(lines, top)), left))
-
-
-def _colour(number: int) -> Colour:
-    red, green, blue, alpha = number.to_bytes(4, sys.byteorder)
-    return red, green, blue, alpha
+    drawn = pen.draw(f'{head} font-family="{fonts.FAMILY}">{inside}</svg>')
+    image = PngImageFile(BytesIO(drawn))
+    # What is clear all round isn't kept.
+    seen = image.getbbox() or (0, 0, 1, 1)
+    return image.crop(seen), left + seen[0], top + seen[1]
 
 
 def _fewer(colours: Counter[Colour]) -> dict[Colour, Colour]:
@@ -304,12 +374,12 @@ def _fewer(colours: Counter[Colour]) -> dict[Colour, Colour]:
     kept: list[Colour] = []
     fewer = {}
     for one in sorted(colours, key=lambda one: (-one[3], -colours[one], one)):
-        solid = next((like for like in kept if _is_near(one[:3], like[:3])), one)
+        solid = next((like for like in kept if _are_near(one, like)), one)
         if solid is one:
             kept.append(one)
-        fewer[one] = (*solid[:3], round(one[3] / 255 * _STEPS) * 255 // _STEPS)
+        fewer[one] = solid[:3] + bytes([_STEP[one[3]] * 255 // _STEPS])
     return fewer
 
 
-def _is_near(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
-    return all(abs(a - b) <= _NEAR for a, b in zip(one, other, strict=True))
+def _are_near(one: Colour, other: Colour) -> bool:
+    return all(abs(a - b) <= _NEAR for a, b in zip(one[:3], other[:3], strict=True))
