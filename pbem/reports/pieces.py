@@ -320,8 +320,9 @@ def _corners(attributes: Attributes, pen: Pen) -> tuple[Piece, int]:
 def _stretched(piece: Piece, middle: int, wider: int, higher: int) -> list[Piece]:
     """Repeat a piece's middle column and row; return what comes of it, a great one in parts."""
     left, top, right, bottom = piece.box
-    column, row = middle - left, middle - top
-    rows = [one[:column] + one[column : column + 1] * wider + one[column:] for one in piece.rows]
+    wide, column, row = right - left, middle - left, middle - top
+    rows = [piece.pixels[at : at + wide] for at in range(0, len(piece.pixels), wide)]
+    rows = [one[:column] + one[column : column + 1] * wider + one[column:] for one in rows]
     inside = piece.colours[rows[row][column]]
     rows[row:row] = [rows[row]] * higher
     whole = Piece(piece.colours, b"".join(rows), (left, top, right + wider, bottom + higher))

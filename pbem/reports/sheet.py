@@ -1,5 +1,6 @@
 """A sheet that pieces of a picture are laid on: pixels by a palette, as a PNG has them."""
 
+import re
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ CLEAR: Colour = bytes(4)
 _MOST_COLOURS = 256
 # The colours of edges are rounded to so much of 255, so that there are fewer of them.
 _COARSE = 28
+_SOFT = re.compile(b"\1")
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,16 +46,10 @@ class Piece:
         left, top, right, bottom = self.box
         return right - left, bottom - top
 
-    @property
-    def rows(self) -> list[bytes]:
-        """Its pixels, row by row."""
-        wide, _ = self.size
-        return [self.pixels[at : at + wide] for at in range(0, len(self.pixels), wide)]
-
     @cached_property
     def shades(self) -> set[Colour]:
         """The colours that are seen."""
-        return {self.colours[number] for number in set(self.pixels)}
+        return {colour for number, colour in enumerate(self.colours) if number in self.pixels}
 
     @cached_property
     def is_solid(self) -> bool:
@@ -73,15 +69,15 @@ class Piece:
 
     def within(self, box: Box) -> "Piece":
         """Return what lies in a box; it has no pixels where that is nothing."""
-        first, above = self.box[:2]
         left, top = map(max, self.box[:2], box[:2])
         right, bottom = map(min, self.box[2:], box[2:])
         if left >= right or top >= bottom:
             return Piece(self.colours, b"", (left, top, left, top))
-        pixels = self.pixels
+        pixels, (wide, _) = self.pixels, self.size
         if len(pixels) > 1:
-            rows = self.rows[top - above : bottom - above]
-            pixels = b"".join(row[left - first : right - first] for row in rows)
+            first = (top - self.box[1]) * wide + left - self.box[0]
+            starts = range(first, first + (bottom - top) * wide, wide)
+            pixels = b"".join([pixels[at : at + right - left] for at in starts])
         return Piece(self.colours, pixels, (left, top, right, bottom))
 
 
@@ -117,7 +113,8 @@ def _soft(piece: Piece, stride: int) -> tuple[list[int], bytes, Callable[..., tu
     They are counted from its first pixel on, in rows of a sheet that are so long.
     """
     wide, _ = piece.size
-    soft = [at for at, number in enumerate(piece.pixels) if 0 < piece.colours[number][3] < 255]
+    is_soft = bytes(0 < colour[3] < 255 for colour in piece.colours).ljust(256, b"\0")
+    soft = [found.start() for found in _SOFT.finditer(piece.pixels.translate(is_soft))]
     places = [at // wide * stride + at % wide for at in soft]
     # A getter of fewer than two returns no tuple.
     getter = itemgetter(*places, *(places[-1:] or (0, 0)))
