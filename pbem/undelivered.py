@@ -36,7 +36,7 @@ def note(session: Session, seat: Seat, said: str, why: str, now: datetime) -> Ad
     return address
 
 
-def give_up(session: Session, letter: Letter, now: datetime) -> None:
+def give_up(session: Session, letter: Letter, why: str, now: datetime) -> None:
     """Tell the game master of a letter to somebody else that was tried for days in vain."""
     seat = session.get(Seat, letter.seat_id) if letter.seat_id else None
     if seat is None:
@@ -46,6 +46,6 @@ def give_up(session: Session, letter: Letter, now: datetime) -> None:
         seat.match,
         now,
         f"A letter to {seat.person} could not be sent",
-        [f"Letter {letter.id} ({letter.kind}) to {letter.recipient} was given up: {letter.why}."],
+        [f"Letter {letter.id} ({letter.kind}) to {letter.recipient} was given up: {why}."],
         [f"pbem letter out{letter.id} --retry sends it again"],
     )

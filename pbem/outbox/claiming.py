@@ -1,25 +1,24 @@
-"""Which letters one of many senders may send: in order, each claimed, no more than a minute allows.
+"""Which letters one of many senders may send: in order, a match at a time, as a minute allows.
 
-On PostgreSQL any number of processes send at once. Each claims a letter for as long as it takes to
-send it, by a lock on its row that dies with the process. Whose letter another one has in hand gets
-no later one from us, so that none overtakes an earlier one. On SQLite one process sends at a time.
+On PostgreSQL any number of processes send at once. Each claims a match for as long as it sends
+letters of it, by a lock that dies with the process; the others leave them to it, so that none is
+sent twice, or overtakes an earlier one. On SQLite one process sends at a time.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from sqlalchemy import Engine, or_, select, update
+from sqlalchemy import Connection, Engine, bindparam, or_, select, update
 from sqlalchemy.orm import Session
 
 from pbem import store
-from pbem.outbox.desk import Desk
 from pbem.store import Letter
 
 # Letters looked up at a time.
 PAGE = 200
-# Letters counted at a time, before they are sent.
+# Letters counted at a time, before they are sent, or a third of a minute's if that is more.
 SHARE = 20
 # By how much the clocks of two machines may differ: a letter that is queued by one whose clock is
 # fast is not overtaken by those of another.
@@ -43,6 +42,24 @@ class Waiting(NamedTuple):
     is_due: bool
 
 
+_WAITING = (
+    select(
+        Letter.id,
+        Letter.recipient,
+        Letter.seat_id,
+        Letter.applicant_id,
+        Letter.match_id,
+        Letter.due,
+        Letter.tries,
+    )
+    .where(
+        Letter.status == "queued", Letter.due <= bindparam("soon"), Letter.id > bindparam("last")
+    )
+    .order_by(Letter.id)
+    .limit(PAGE)
+)
+
+
 def is_any_due(session: Session, now: datetime) -> bool:
     """Tell whether a letter waits that is to be sent now."""
     due = or_(Letter.due <= now, Letter.due > now + FURTHEST)
@@ -57,26 +74,12 @@ def recall(session: Session, now: datetime) -> None:
     )
 
 
-def waiting(engine: Engine, now: datetime) -> Iterator[list[Waiting]]:
+def waiting(connection: Connection, now: datetime) -> Iterator[list[Waiting]]:
     """Yield the letters that are due in the order they were queued, some at a time."""
     last = 0
     while True:
-        query = (
-            select(
-                Letter.id,
-                Letter.recipient,
-                Letter.seat_id,
-                Letter.applicant_id,
-                Letter.match_id,
-                Letter.due,
-                Letter.tries,
-            )
-            .where(Letter.status == "queued", Letter.due <= now + SKEW, Letter.id > last)
-            .order_by(Letter.id)
-            .limit(PAGE)
-        )
-        with store.reading(engine) as session:
-            found = session.execute(query).all()
+        found = connection.execute(_WAITING, {"soon": now + SKEW, "last": last}).all()
+        connection.commit()
         if not found:
             return
         last = found[-1].id
@@ -100,35 +103,19 @@ def _whose(seat: int | None, applicant: int | None, match: int | None) -> str:
     return f"match {match}" if applicant is None else f"applicant {applicant}"
 
 
-@contextmanager
-def claimed(
-    engine: Engine, desk: Desk, one: Waiting, now: datetime
-) -> Iterator[tuple[Session, Letter] | None]:
-    """Claim a letter while it is sent; yield it with the session, which marks it where it writes.
+def claimed(connection: Connection, match: int | None) -> AbstractContextManager[bool]:
+    """Claim the letters of a match, or (`None`) of none; yield whether that could be done.
 
-    `None` where another process has it in hand, or has sent it: that one goes on with what waits
-    for the same reader.
+    It can't where another process has them in hand. The claim is lost with the connection, by which
+    letters are therefore marked: who has lost it can't mark the next one, and sends no more.
     """
-    if claims_rows(engine):
-        with store.writing(engine) as session:
-            query = select(Letter).where(
-                Letter.id == one.number, Letter.status == "queued", Letter.due <= now
-            )
-            letter = session.scalar(query.with_for_update(skip_locked=True))
-            yield (session, letter) if letter else None
-    else:
-        session = desk.session(one.match)
-        letter = session.get(Letter, one.number)
-        if letter is None:
-            # It was queued since the desk was opened, as what became of another letter.
-            desk.close()
-            session = desk.session(one.match)
-            letter = session.get_one(Letter, one.number)
-        yield session, letter
+    if are_many(connection.engine):
+        return store.alone(connection, "send", str(match))
+    return nullcontext(True)
 
 
-def claims_rows(engine: Engine) -> bool:
-    """Tell whether letters are claimed one by one, and marked in the transaction that claims."""
+def are_many(engine: Engine) -> bool:
+    """Tell whether many processes may send at once."""
     return engine.dialect.name != "sqlite"
 
 
@@ -142,13 +129,14 @@ class Allowance:
     def __init__(self, engine: Engine, per_minute: int, now: datetime) -> None:
         self._engine = engine
         self._per_minute = per_minute
+        self._share = max(SHARE, per_minute // 3)
         self._now = now
         self._left = 0
 
     def take(self, wanted: int) -> bool:
         """Tell whether one more letter may leave; `wanted` are about to, with it."""
         if self._left == 0:
-            self._left = self._count(min(max(wanted, 1), SHARE))
+            self._left = self._count(min(max(wanted, 1), self._share))
         if self._left == 0:
             return False
         self._left -= 1

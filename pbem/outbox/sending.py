@@ -2,17 +2,18 @@
 
 import itertools
 from collections.abc import Iterator, Sequence, Set
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Connection, Engine, bindparam, func, select, update
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from pbem import store, undelivered
 from pbem.config import Config
-from pbem.outbox.claiming import Allowance, Waiting, claimed, claims_rows, recall, waiting
+from pbem.outbox.claiming import Allowance, Waiting, are_many, recall, waiting
 from pbem.outbox.desk import Desk
 from pbem.outbox.writing import SHOW_A_TURN, compose, return_path, turn_shown
 from pbem.post import Accepted, Refused, Sender, Unsure
@@ -24,6 +25,8 @@ GIVE_UP = timedelta(days=5)
 # A letter that a server may have, though it didn't say so, is sent so often at the most.
 MOST_UNSURE = 3
 DAY = timedelta(days=1)
+
+_MARK = update(Letter).where(Letter.id == bindparam("number"))
 
 _LESSER = ("receipt", "press", "reminder", "notice", "deadline")
 # What is not sent to who has chosen fewer letters; what he has asked for is.
@@ -67,7 +70,7 @@ def flush(engine: Engine, config: Config, sender: Sender, now: datetime) -> Sent
     it is one at a time.
     """
     result = Sent()
-    if claims_rows(engine):
+    if are_many(engine):
         _flush(engine, config, sender, now, result)
         return result
     with store.alone(engine, "send") as ours:
@@ -81,44 +84,44 @@ def _flush(engine: Engine, config: Config, sender: Sender, now: datetime, result
         recall(session, now)
         if store.hold(session, "digests"):
             _gather(session, now)
-    allowance = Allowance(engine, config.mail.per_minute, now)
-    # To whom somebody else is sending: he goes on with all that waits for that reader.
-    theirs: set[str] = set()
-    begun: set[int | None] = set()
-    desk = Desk(engine)
-    try:
-        for one, wanted in _in_turn(engine, now, begun):
+    # Matches that others have in hand; and who has an earlier letter that can't leave yet.
+    theirs: set[int | None] = set()
+    kept_back: set[str] = set()
+    with (
+        store.connected(engine, reading=True) as reads,
+        store.connected(engine, single=True) as marks,
+        closing(Desk(reads, marks, now)) as desk,
+        closing(Allowance(engine, config.mail.per_minute, now)) as allowance,
+    ):
+        for one, wanted in _in_turn(marks, now, theirs):
             if not one.is_due:
-                theirs.add(one.whose)
-            if one.whose in theirs:
+                kept_back.add(one.whose)
+            if one.whose in kept_back:
                 continue
             if not allowance.take(wanted):
                 return
-            verdict = _send_one(engine, config, sender, desk, one, now)
-            if verdict is None:
-                theirs.add(one.whose)
-                begun.add(one.match)
-            else:
+            verdict = _send_one(marks, config, sender, desk, one, now)
+            if verdict is not None:
                 _note(result, one, verdict)
+            elif one.match in theirs:
+                kept_back.add(one.whose)
+            else:
+                theirs.add(one.match)
             if verdict is None or not verdict.left:
                 allowance.spare()
-    finally:
-        desk.close()
-        allowance.close()
 
 
 def _in_turn(
-    engine: Engine, now: datetime, begun: Set[int | None]
+    connection: Connection, now: datetime, theirs: Set[int | None]
 ) -> Iterator[tuple[Waiting, int]]:
     """Yield the letters that wait, each with how many may yet leave, with it.
 
-    Those of a match in `begun`, which others are at, come at last, if any is then left: a match's
-    letters have so much in common that one process best writes them all.
+    Those of matches that others have in hand (`theirs`) come at last, if any is then left.
     """
     for last in (False, True):
-        for page in waiting(engine, now) if begun or not last else ():
+        for page in waiting(connection, now) if theirs or not last else ():
             for place, one in enumerate(page):
-                if (one.match in begun) == last:
+                if (one.match in theirs) == last:
                     yield one, len(page) - place
 
 
@@ -134,12 +137,12 @@ def _gather(session: Session, now: datetime) -> None:
             Seat.mail == "DIGEST",
         )
         .order_by(Letter.seat_id, Letter.id)
-        # One that somebody is just sending is left to him.
         .with_for_update(skip_locked=True, of=Letter)
     )
     for number, found in itertools.groupby(session.scalars(query), lambda one: one.seat_id):
         letters = [one for one in found if not one.facts.get("asked")]
-        if not letters:
+        # What somebody is just sending is left to him.
+        if not letters or not store.hold(session, f"send {letters[0].match_id}"):
             continue
         last = session.scalar(
             select(func.max(Letter.created)).where(
@@ -164,23 +167,21 @@ def _digest(session: Session, letters: Sequence[Letter], now: datetime) -> None:
 
 
 def _send_one(
-    engine: Engine, config: Config, sender: Sender, desk: Desk, one: Waiting, now: datetime
+    marks: Connection, config: Config, sender: Sender, desk: Desk, one: Waiting, now: datetime
 ) -> Verdict | None:
     """Send a letter and mark it; return what came of it, `None` where it is not for us to send."""
-    with claimed(engine, desk, one, now) as claim:
-        if claim is None:
-            return None
-        session, letter = claim
-        # On SQLite it is the desk's own session that has claimed.
-        reads = desk.session(letter.match_id) if claims_rows(engine) else session
-        verdict = _tried(reads, config, sender, letter, now)
-        if verdict is not None and claims_rows(engine):
-            return _mark(session, letter, now, verdict)
-    if verdict is not None:
-        session.expunge(letter)
-        with store.writing(engine) as session:
-            session.add(letter)
-            verdict = _mark(session, letter, now, verdict)
+    letter = desk.letter(one.number, one.match)
+    verdict = _tried(desk.session, config, sender, letter, now) if letter else None
+    if letter is None or verdict is None:
+        return None
+    verdict, marked = _marked(letter, now, verdict)
+    if verdict.status == "failed":
+        with store.writing(marks.engine) as session:
+            session.connection().execute(_MARK, marked)
+            _refused(session, letter, now, verdict)
+    else:
+        marks.execute(_MARK, marked)
+        marks.commit()
     return verdict
 
 
@@ -215,28 +216,25 @@ def _tried(
     return Verdict("later", done.why, left=True, unsure=isinstance(done, Unsure))
 
 
-def _mark(session: Session, letter: Letter, now: datetime, verdict: Verdict) -> Verdict:
-    """Mark what came of a letter; one that was tried for days, or may have arrived some times
-    already, is given up, which is returned."""
-    letter.why = verdict.why
-    letter.tries += verdict.status != "dropped"
-    letter.sent = now if verdict.status == "sent" else None
+def _marked(letter: Letter, now: datetime, verdict: Verdict) -> tuple[Verdict, dict[str, Any]]:
+    """Return how a letter is marked by what came of it; one that was tried for days, or may have
+    arrived some times already, is given up: that is the verdict then."""
+    tries = letter.tries + (verdict.status != "dropped")
+    marked: dict[str, Any] = {"number": letter.id, "tries": tries}
     unsure = letter.facts.get("unsure", 0) + verdict.unsure
     if verdict.unsure:
-        letter.facts = {**letter.facts, "unsure": unsure}
-        letter.why += f" (it may have arrived; try {unsure} of {MOST_UNSURE})"
-    if verdict.status != "later":
-        letter.status = verdict.status
-    elif now - letter.created > GIVE_UP or unsure >= MOST_UNSURE:
-        letter.status = "failed"
-        undelivered.give_up(session, letter, now)
-        return verdict._replace(status="failed")
-    else:
-        wait = RETRIES[letter.tries - 1] if letter.tries <= len(RETRIES) else 60
-        letter.due = now + timedelta(minutes=wait)
-    if verdict.status == "failed":
-        _refused(session, letter, now, verdict)
-    return verdict
+        marked["facts"] = {**letter.facts, "unsure": unsure}
+        why = f"{verdict.why} (it may have arrived; try {unsure} of {MOST_UNSURE})"
+        verdict = verdict._replace(why=why)
+    if verdict.status == "later":
+        if now - letter.created > GIVE_UP or unsure >= MOST_UNSURE:
+            verdict = verdict._replace(status="failed")
+        else:
+            wait = RETRIES[tries - 1] if tries <= len(RETRIES) else 60
+            marked["due"] = now + timedelta(minutes=wait)
+    marked["status"] = "queued" if verdict.status == "later" else verdict.status
+    marked["sent"] = now if verdict.status == "sent" else None
+    return verdict, {**marked, "why": verdict.why}
 
 
 def _refused(session: Session, letter: Letter, now: datetime, verdict: Verdict) -> None:
@@ -245,7 +243,7 @@ def _refused(session: Session, letter: Letter, now: datetime, verdict: Verdict) 
     if seat is not None and verdict.part == "recipient":
         undelivered.note(session, seat, letter.recipient, verdict.why, now)
     else:
-        undelivered.give_up(session, letter, now)
+        undelivered.give_up(session, letter, verdict.why, now)
 
 
 def _note(result: Sent, one: Waiting, verdict: Verdict) -> None:

@@ -8,7 +8,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TextIO
 
-from sqlalchemy import URL, Engine, create_engine, event, inspect, text
+from sqlalchemy import URL, Engine, TextClause, create_engine, event, inspect, text
 from sqlalchemy.engine import Connection, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError
 from sqlalchemy.orm import Session
@@ -235,8 +235,8 @@ _REMEDIES = (
     ("malformed", "move its file away, then `pbem restore FILE` puts a backup in its place"),
     ("does not exist", "make it (createuser, createdb -E UTF8), or mend `database` in the config"),
     ("authentication failed", "mend user and password in `database`, or put them into ~/.pgpass"),
-    ("too many clients", "raise max_connections: each process of pbem may hold two"),
-    ("remaining connection slots", "raise max_connections: each process of pbem may hold two"),
+    ("too many clients", "raise max_connections: each process of pbem may hold three"),
+    ("remaining connection slots", "raise max_connections: each process of pbem may hold three"),
     ("permission denied", "let its user make tables there (GRANT ALL, or own the database)"),
     ("", "look whether it is up, and `database` in the config is right"),
 )
@@ -293,16 +293,20 @@ def reading(engine: Engine) -> Iterator[Session]:
 
 
 @contextmanager
-def connected(engine: Engine, *, reading: bool = False) -> Iterator[Connection]:
+def connected(
+    engine: Engine, *, reading: bool = False, single: bool = False
+) -> Iterator[Connection]:
     """Open a connection for one transaction after the other: each begins with what is first asked
     after a commit. Those that are `reading` take no lock that would stop a writer.
+
+    With `reading` or `single` a server takes each statement for a transaction by itself.
     """
     with away(engine), engine.connect() as connection:
-        if reading:
+        if engine.dialect.name == "sqlite":
+            connection.execution_options(reading=reading)
+        elif reading or single:
             # A transaction left open would keep a server from clearing up what is deleted.
-            is_file = engine.dialect.name == "sqlite"
-            options = {"reading": True} if is_file else {"isolation_level": "AUTOCOMMIT"}
-            connection.execution_options(**options)
+            connection.execution_options(isolation_level="AUTOCOMMIT")
         yield connection
 
 
@@ -315,7 +319,7 @@ def alone(
     With `item` one process at a time works on each item; on SQLite, on any. With `wait` another
     process is waited for, and `StoreAway` raised where that takes longer than for any lock. The
     lock dies with the process that holds it: a file's on SQLite, elsewhere an advisory one of the
-    connection, which is one that reads (`connected`), or is opened for it.
+    connection, which is `reading` or `single` (`connected`), or is opened for it.
     """
     engine = place.engine
     path = file_of(engine)
@@ -333,32 +337,35 @@ def alone(
         opened = connected(place, reading=True) if isinstance(place, Engine) else nullcontext(place)
         with away(engine), opened as connection:
             if wait:
-                connection.execute(text(f"SELECT pg_advisory_lock({number})"))
-            got = wait or bool(connection.scalar(text(f"SELECT pg_try_advisory_lock({number})")))
+                connection.execute(_lock("pg_advisory_lock"), number)
+            got = wait or bool(connection.scalar(_lock("pg_try_advisory_lock"), number))
             try:
                 yield got
             finally:
-                if got:
-                    connection.execute(text(f"SELECT pg_advisory_unlock({number})"))
+                if got and not connection.invalidated:
+                    connection.execute(_lock("pg_advisory_unlock"), number)
 
 
 def hold(session: Session, work: str, *, wait: bool = False) -> bool:
-    """Have a work to oneself until the transaction ends; tell whether it is.
+    """Have a work to oneself until the transaction ends, as with `alone`; tell whether it is.
 
     On SQLite it always is: one transaction writes at a time.
     """
     if session.get_bind().dialect.name == "sqlite":
         return True
-    # A space of numbers apart from those of `alone`.
-    place = f"1, {_number(work) - 2**31}"
     if wait:
-        session.execute(text(f"SELECT pg_advisory_xact_lock({place})"))
+        session.execute(_lock("pg_advisory_xact_lock"), _number(work))
         return True
-    return bool(session.scalar(text(f"SELECT pg_try_advisory_xact_lock({place})")))
+    return bool(session.scalar(_lock("pg_try_advisory_xact_lock"), _number(work)))
 
 
-def _number(work: str) -> int:
-    return zlib.crc32(f"pbem {work}".encode())
+def _lock(function: str) -> TextClause:
+    # Other programs that use the database may have numbers of their own.
+    return text(f"SELECT {function}(1, :number)")
+
+
+def _number(work: str) -> dict[str, int]:
+    return {"number": zlib.crc32(f"pbem {work}".encode()) - 2**31}
 
 
 def _lock_file(path: Path, lock: Path) -> TextIO:

@@ -1,16 +1,18 @@
 """Letters of a match are written one after the other by one process, which reads the match once."""
 
+import email
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from sqlalchemy import Engine, event
 
 from pbem import outbox, store
 from pbem.config import Config
+from pbem.outbox.claiming import claimed
 from tests.conftest import NOW, begin
-from tests.flow.rig import Office, opened, seat_of
-from tests.workers.test_sharing import Interrupted, database, other, subjects
+from tests.flow.rig import Office, opened
+from tests.workers.test_sharing import Interrupted, database, other, told
 
 __all__ = ["database", "other"]
 
@@ -33,26 +35,34 @@ def test_a_match_is_read_once_for_all_its_letters(engine: Engine, house: Config)
     begin(engine, "two")
     with said(engine) as statements:
         assert outbox.flush(engine, house, Office(), NOW).sent == 4
-    for table in ("matches", "seats", "addresses", "history"):
-        asked = [one for one in statements if f"FROM {table} " in " ".join(one.split())]
+    for words in ("FROM matches ", "FROM seats ", "JOIN addresses ", "FROM history "):
+        asked = [one for one in statements if words in " ".join(one.split())]
         assert len(asked) == 2, asked
+
+
+def test_each_letter_more_of_a_match_costs_one_statement(engine: Engine, house: Config) -> None:
+    begin(engine)
+    outbox.flush(engine, house, Office(), NOW)
+    costs = []
+    for count in (1, 6):
+        told(engine, "Ann", *map(str, range(count)))
+        with said(engine) as statements:
+            assert outbox.flush(engine, house, Office(), NOW).sent == count
+        costs.append(len(statements))
+    assert costs[1] - costs[0] == 5
 
 
 def test_letters_of_a_match_that_another_is_at_come_last(
     engine: Engine, other: Engine, house: Config
 ) -> None:
-    begin(engine, "second")
     outbox.flush(engine, house, Office(), NOW)
-    for match, seat, about in (
-        ("hexem1", "Ann", "one"),
-        ("hexem1", "Bob", "two"),
-        ("second", "Ann", "three"),
-    ):
-        with opened(engine, match) as (session, row):
-            facts = {"about": about, "sentences": ["It is so."]}
-            store.queue(session, "notice", facts, NOW, seat=seat_of(row, seat))
-    second = Office()
-    first = Interrupted(lambda: outbox.flush(other, house, second, NOW))
-    outbox.flush(engine, house, first, NOW)
-    assert subjects(first) == [("ann", "one")]
-    assert subjects(second) == [("ann", "three"), ("bob", "two")]
+    told(engine, "Ann", "one", "two")
+    begin(engine, "second")
+    with ExitStack() as hand:
+        marks = hand.enter_context(store.connected(other, single=True))
+        with opened(engine) as (_, match):
+            assert hand.enter_context(claimed(marks, match.id))
+        office = Interrupted(hand.close)
+        assert outbox.flush(engine, house, office, NOW).sent == 4
+    matches = [email.message_from_bytes(raw)["List-Id"].partition(".")[0] for _, raw in office.sent]
+    assert matches == ["<second", "<second", "<hexem1", "<hexem1"]

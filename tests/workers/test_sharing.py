@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, select, text
 
 from pbem import matches, outbox, rounds, store, turns
 from pbem.config import Config
 from pbem.outbox.claiming import Allowance
-from pbem.post import Accepted
+from pbem.post import Accepted, Later
 from pbem.store import Message, StoreAway
 from tests.conftest import NOW, Post, begin, mail, post
 from tests.databases import Postgres
@@ -50,12 +50,12 @@ class Interrupted(Office):
         return done
 
 
-def told(engine: Engine, seat: str, *news: str) -> None:
+def told(engine: Engine, seat: str, *news: str, match: str = "hexem1") -> None:
     """Queue notices to a seat."""
-    with opened(engine) as (session, match):
+    with opened(engine, match) as (session, row):
         for one in news:
             facts = {"about": one, "sentences": ["It is so."]}
-            store.queue(session, "notice", facts, NOW, seat=seat_of(match, seat))
+            store.queue(session, "notice", facts, NOW, seat=seat_of(row, seat))
 
 
 def subjects(office: Office) -> list[tuple[str, str]]:
@@ -66,17 +66,65 @@ def subjects(office: Office) -> list[tuple[str, str]]:
     ]
 
 
-def test_while_a_letter_is_sent_others_send_to_others_and_none_to_its_reader(
+def test_letters_of_a_match_that_one_is_sending_are_left_to_him(
     engine: Engine, other: Engine, house: Config
 ) -> None:
+    begin(engine, "second")
     outbox.flush(engine, house, Office(), NOW)
     told(engine, "Ann", "one", "two")
-    told(engine, "Bob", "three", "four")
+    told(engine, "Bob", "three")
+    told(engine, "Ann", "four", match="second")
     second = Office()
     first = Interrupted(lambda: outbox.flush(other, house, second, NOW))
     outbox.flush(engine, house, first, NOW)
-    assert subjects(second) == [("bob", "three"), ("bob", "four")]
-    assert subjects(first) == [("ann", "one"), ("ann", "two")]
+    assert subjects(second) == [("ann", "four")]
+    assert subjects(first) == [("ann", "one"), ("ann", "two"), ("bob", "three")]
+
+
+def test_letters_of_no_match_that_one_is_sending_are_left_to_him(
+    engine: Engine, other: Engine, house: Config
+) -> None:
+    outbox.flush(engine, house, Office(), NOW)
+    with store.writing(engine) as session:
+        for about in ("one", "two"):
+            facts = {"about": about, "sentences": ["It is so."]}
+            store.queue_apart(session, "notice", facts, NOW, match=None)
+    second = Office()
+    first = Interrupted(lambda: outbox.flush(other, house, second, NOW))
+    outbox.flush(engine, house, first, NOW)
+    assert (len(first.sent), len(second.sent)) == (2, 0)
+
+
+def test_a_letter_that_another_has_just_tried_in_vain_is_not_tried_at_once(
+    engine: Engine, other: Engine, house: Config
+) -> None:
+    class Away(Office):
+        def send(self, *_: object) -> Later:  # type: ignore[override]
+            return Later("451 try again")
+
+    outbox.flush(engine, house, Office(), NOW)
+    begin(engine, "second")
+    told(engine, "Ann", "one")
+    # The letters to be sent have all been looked up by then.
+    first = Interrupted(lambda: outbox.flush(other, house, Away(), NOW))
+    assert outbox.flush(engine, house, first, NOW).sent == 2
+    assert [one.tries for one in letters(engine, "notice")] == [1]
+
+
+def test_who_has_lost_his_claim_sends_no_more(engine: Engine, other: Engine, house: Config) -> None:
+    def lost() -> None:
+        with store.writing(other) as session:
+            held = "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'"
+            assert session.scalars(text(f"{held} AND granted")).all() == [True]
+
+    first, second = Interrupted(lost), Office()
+    with pytest.raises(StoreAway):
+        outbox.flush(engine, house, first, NOW)
+    assert len(first.sent) == 1
+    outbox.flush(other, house, second, NOW)
+    # The one that could not be marked is the one that there may be twice.
+    assert second.sent[0] == first.sent[0]
+    assert len(second.sent) == 2
 
 
 def test_a_letter_whose_sender_was_killed_is_sent_again_by_others_as_the_same(
@@ -135,6 +183,22 @@ def test_a_letter_for_a_digest_that_is_being_gathered_is_not_sent_by_itself(
         assert store.hold(gathers, "digests")
         outbox.flush(other, house, office, NOW)
     assert not office.sent
+
+
+def test_a_letter_that_is_just_being_sent_is_not_told_in_a_digest_too(
+    engine: Engine, other: Engine, house: Config
+) -> None:
+    def meanwhile() -> None:
+        with opened(other) as (_, match):
+            seat_of(match, "Ann").mail = "DIGEST"
+        outbox.flush(other, house, Office(), NOW + 25 * HOUR)
+
+    outbox.flush(engine, house, Office(), NOW)
+    told(engine, "Ann", "one")
+    outbox.flush(engine, house, Interrupted(meanwhile), NOW)
+    outbox.flush(engine, house, Office(), NOW + 50 * HOUR)
+    assert [one.status for one in letters(engine, "notice")] == ["sent"]
+    assert letters(engine, "digest") == []
 
 
 def test_letters_for_a_digest_that_have_outlived_their_use_keep_nothing_back(
