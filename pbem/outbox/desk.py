@@ -1,6 +1,6 @@
 """Where letters are written: what was read of a match for one is at hand for the next ones."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import ExitStack
 from datetime import datetime
 from typing import TypeVar
@@ -60,17 +60,18 @@ class Desk:
         self.session.close()
         self._claim.close()
 
-    def _read(self, number: int, match: int | None) -> list[Letter]:
+    def _read(self, number: int, match: int | None) -> Sequence[Letter]:
         """Read a letter, those of its match that follow, and the match with all its seats."""
         self.close()
         at_hand = self.session.info["kept"] = {}
         if not self._claim.enter_context(claimed(self._marks, match)):
             return []
-        if match is not None:
+        given = {"number": number, "last": number + AHEAD, "match": match, "now": self._now}
+        found = self.session.scalars(_NEXT, given).all()
+        if found and match is not None:
             # A session holds only what somebody else holds.
             at_hand["match"] = self._match(match)
-        given = {"number": number, "last": number + AHEAD, "match": match, "now": self._now}
-        return list(self.session.scalars(_NEXT, given))
+        return found
 
     def _match(self, match: int) -> list[Match | Seat]:
         found = self.session.scalars(_MATCH, {"match": match}).one()
