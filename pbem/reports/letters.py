@@ -1,6 +1,5 @@
 """The words of a letter: its kind's templates, rendered with the facts of match, seat and turn."""
 
-import re
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from hashlib import sha256
@@ -139,8 +138,9 @@ def _inlined(html: str) -> str:
 
 def _tidy(text: str) -> str:
     """Drop blanks at line ends, and all but one of several empty lines."""
-    text = re.sub(r"[ \t]+\n", "\n", text)
-    text = re.sub(r"\n{3,}", "\n\n", text).strip("\n")
+    text = "\n".join(line.rstrip(" \t") for line in text.split("\n")).strip("\n")
+    while "\n\n\n" in text:
+        text = text.replace("\n\n\n", "\n\n")
     return text and text + "\n"
 
 

@@ -24,17 +24,22 @@ def page(state: State, seat: str | None, events: Sequence[Event]) -> dict[str, A
     """Gather what the templates need beyond the view, as JSON; `seat` is the reader's, or `None`.
 
     `board`, `letters`, `changed`: the board in characters, its letters, the hexes that changed
-    hands. `standings`, `neutral`: a row a seat, best first, and the neutral hexes. `countries`:
-    while they are bid for. `bids`, `bid_on`, `given`, `left`: what was bid, for which countries,
-    who got what, what stays neutral. `grown`: whether a turn was run. `order`, `dice`, `moves`: who
-    moved when, and what each muster did. `front`, `chances`: the reader's hexes beside others, and
-    the hexes one muster of his would take. `over`: how the match ended, if it did by itself.
-    `picture`: the layout of the picture.
+    hands. `standings`, `neutral`: a row a seat, best first, and the neutral hexes. `me`: the
+    reader's own row, if he has one. `countries`: while they are bid for. `bids`, `bid_on`, `given`,
+    `left`: what was bid, for which countries, who got what, what stays neutral. `grown`: whether a
+    turn was run. `order`, `dice`, `moves`: who moved when, and what each muster did. `front`,
+    `chances`: the reader's hexes beside others, and the hexes one muster of his would take. `over`:
+    how the match ended, if it did by itself. `picture`: the layout of the picture.
     """
     common = _common(state, *events)
     standings = [{**row, "me": row["seat"] == seat} for row in common["standings"]]
-    mine = {"front": _front(state, seat), "chances": _chances(state, seat)}
-    return {**common, "standings": standings, **mine}
+    return {
+        **common,
+        "standings": standings,
+        "me": next((row for row in standings if row["me"]), None),
+        "front": _front(state, seat),
+        "chances": _chances(state, seat),
+    }
 
 
 @last.kept
