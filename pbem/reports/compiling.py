@@ -60,10 +60,12 @@ class Facts(Environment):
 
     def shown(self, value: Any) -> str:
         """Return a value as it is printed: finalized, and escaped where all is."""
-        if isinstance(value, Markup) or (type(value) is str and _is_plain(value)):
-            return value
-        if type(value) in (int, float):
+        kind = type(value)
+        if kind is int or kind is float:
             return str(value)
+        shown: str = value
+        if kind is Markup or (kind is str and _is_plain(shown)):
+            return shown
         assert self.finalize is not None
         value = self.finalize(value)
         return escape(value) if self.autoescape else str(value)

@@ -60,8 +60,9 @@ def words(kind: str, facts: Mapping[str, Any], folder: Path | None = None) -> Wo
         svg = render(markup, (f"{game}/picture.svg",), context, once=True)
         if not svg.strip():
             return None
+        alt = render(plain, _own(game, "picture.txt"), context, once=True)
         try:
-            made = _pictured(svg, context["part"]("picture.txt"))
+            made = _pictured(svg, alt)
         except ValueError as error:
             raise TemplateFault(f"{game}/picture.svg can't be drawn: {error}") from error
         if made not in pictures:
@@ -101,12 +102,17 @@ def _with_parts(facts: Mapping[str, Any], folder: Path | None) -> dict[str, Any]
         return rendered(name, {**context, **more}) if more else known(name)
 
     def rendered(name: str, facts: Mapping[str, Any]) -> str:
-        return render(plain, (f"{game}/{name}", f"game/{name}"), facts).strip("\n")
+        return render(plain, _own(game, name), facts).strip("\n")
 
     # Subject, text and markup have some parts in common.
     known = cache(lambda name: rendered(name, context))
     context["part"] = part
     return context
+
+
+def _own(game: str | None, name: str) -> tuple[str, str]:
+    """Return where a game's own part is looked for: the general one serves who has none."""
+    return f"{game}/{name}", f"game/{name}"
 
 
 def part(name: str, facts: Mapping[str, Any], folder: Path | None = None) -> str:
@@ -120,7 +126,7 @@ def fragment(name: str, facts: Mapping[str, Any], folder: Path | None = None) ->
     is none. Every value in it is escaped."""
     game = facts["game"]
     markup = environment(folder, game, True)
-    return render(markup, (f"{game}/{name}", f"game/{name}"), _with_parts(facts, folder)).strip()
+    return render(markup, _own(game, name), _with_parts(facts, folder)).strip()
 
 
 def rules(game: str, options: Mapping[str, Any], folder: Path | None = None) -> str:
