@@ -79,7 +79,6 @@ def waiting(connection: Connection, now: datetime) -> Iterator[list[Waiting]]:
     last = 0
     while True:
         found = connection.execute(_WAITING, {"soon": now + SKEW, "last": last}).all()
-        connection.commit()
         if not found:
             return
         last = found[-1].id

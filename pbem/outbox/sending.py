@@ -181,6 +181,7 @@ def _send_one(
             _refused(session, letter, now, verdict)
     else:
         marks.execute(_MARK, marked)
+        # From here on the mark is safe, even where each statement commits by itself.
         marks.commit()
     return verdict
 

@@ -103,8 +103,9 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    reading = connection.get_execution_options().get("reading", False)
-    connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+    options = connection.get_execution_options()
+    if not options.get("single"):
+        connection.exec_driver_sql("BEGIN" if options.get("reading") else "BEGIN IMMEDIATE")
 
 
 def open(url: str | URL) -> Engine:
@@ -299,11 +300,11 @@ def connected(
     """Open a connection for one transaction after the other: each begins with what is first asked
     after a commit. Those that are `reading` take no lock that would stop a writer.
 
-    With `reading` or `single` a server takes each statement for a transaction by itself.
+    With `single` each statement is a transaction by itself, and to a server with `reading` too.
     """
     with away(engine), engine.connect() as connection:
         if engine.dialect.name == "sqlite":
-            connection.execution_options(reading=reading)
+            connection.execution_options(reading=reading, single=single)
         elif reading or single:
             # A transaction left open would keep a server from clearing up what is deleted.
             connection.execution_options(isolation_level="AUTOCOMMIT")
