@@ -123,7 +123,7 @@ def phase(session: Session, match: Match) -> Phase:
 
     Raise `ValueError` for a match that has none, being open.
     """
-    turn = store.turn_of(session, match, state=True)
+    turn = store.turn_of(session, match, read="state")
     if turn is None:
         raise ValueError(f"{match.name} has not begun; it waits for players")
     game, state = load_state(match, turn)

@@ -108,9 +108,6 @@ class Loaded(NamedTuple):
 
 
 def _load(session: Session, game: Game, match: Match, turn: Turn) -> Loaded:
-    # All at once, where each would be asked for by itself; a preview's turn is not stored.
-    if turn in session:
-        session.refresh(turn, ("state", "events", "orders", "problems"))
     state = game.load(turn.state, [one.name for one in match.seats], match.options)
     entries = session.scalars(_ENTRIES, {"match": match.id})
     return Loaded(

@@ -70,7 +70,11 @@ def _facts(session: Session, config: Config, letter: Letter, now: datetime) -> d
 
 def turn_shown(session: Session, match: Match, number: int | None) -> Turn | None:
     """Return the turn a letter is about (the last one where it is about none), if it stands."""
-    return kept(session, ("turn", match.id, number), lambda: store.turn_of(session, match, number))
+    return kept(
+        session,
+        ("turn", match.id, number),
+        lambda: store.turn_of(session, match, number, read="all"),
+    )
 
 
 def _digested(

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import bindparam, insert, select
 from sqlalchemy.orm import Session, defaultload, undefer
@@ -22,7 +22,11 @@ _LOCKED = _NAMED.with_for_update(key_share=True)
 _TURN = select(Turn).where(
     Turn.match_id == bindparam("match"), Turn.number == bindparam("number"), Turn.live.is_(True)
 )
-_TURN_WITH_STATE = _TURN.options(undefer(Turn.state))
+_TURNS = {
+    "": _TURN,
+    "state": _TURN.options(undefer(Turn.state)),
+    "all": _TURN.options(undefer("*")),
+}
 _SHEETS = (
     select(Sheet)
     .where(
@@ -66,18 +70,21 @@ def match_named(session: Session, name: str, *, lock: bool = False) -> Match | N
 
 
 def turn_of(
-    session: Session, match: Match, number: int | None = None, *, state: bool = False
+    session: Session,
+    match: Match,
+    number: int | None = None,
+    *,
+    read: Literal["", "state", "all"] = "",
 ) -> Turn | None:
     """Return a match's turn that stands, by its number (the last one if none is given).
 
-    Its JSON is read once it is asked for, the state at once where told.
+    Its JSON is read once it is asked for, the state or all of it at once where told.
     """
     wanted = match.turn if number is None else number
     # A player may ask for any number.
     if not 0 <= wanted <= _MOST:
         return None
-    query = _TURN_WITH_STATE if state else _TURN
-    return session.scalar(query, {"match": match.id, "number": wanted})
+    return session.scalar(_TURNS[read], {"match": match.id, "number": wanted})
 
 
 def newest_sheets(session: Session, match: Match) -> dict[int | None, Sheet]:
