@@ -12,8 +12,8 @@ Found = TypeVar("Found")
 def kept(find: Callable[Given, Found]) -> Callable[Given, Found]:
     """Keep what a function found last for as long as it is called with the very same objects.
 
-    They need not be hashable, and must not be changed, and so must what is found not be. To be
-    called without names for its arguments.
+    They need not be hashable. Neither they nor what is found may be changed. It is to be called
+    without names for its arguments.
     """
     last: list[tuple[tuple[object, ...], Found]] = []
 
@@ -23,7 +23,8 @@ def kept(find: Callable[Given, Found]) -> Callable[Given, Found]:
             before, known = last[0]
             if len(before) == len(args) and all(map(is_, before, args)):
                 return known
-        last[:] = [(args, find(*args, **kwargs))]
-        return last[0][1]
+        new = find(*args, **kwargs)
+        last[:] = [(args, new)]
+        return new
 
     return found
