@@ -5,7 +5,8 @@ letters of it, by a lock that dies with the process; the others leave them to it
 sent twice, or overtakes an earlier one. On SQLite one process sends at a time.
 """
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -125,11 +126,20 @@ class Allowance:
     send more; what was counted and didn't leave is given back at the end.
     """
 
-    def __init__(self, engine: Engine, per_minute: int, now: datetime) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        per_minute: int,
+        now: datetime,
+        seconds: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`now` is when the round began; `seconds` tell how long it has lasted."""
         self._engine = engine
         self._per_minute = per_minute
         self._share = max(SHARE, per_minute // 3)
-        self._now = now
+        self._now = self._counted = now
+        self._seconds = seconds
+        self._begun = seconds()
         self._left = 0
 
     def take(self, wanted: int) -> bool:
@@ -152,17 +162,21 @@ class Allowance:
             self._left = 0
 
     def _count(self, more: int) -> int:
-        """Count some letters more (or fewer) as sent; return how many of them may be."""
+        """Count some letters more as sent, or (fewer) those not that were counted last; return how
+        many of them may be."""
+        now = self._now + timedelta(seconds=int(self._seconds() - self._begun))
+        if more > 0:
+            self._counted = now
         with store.writing(self._engine) as session:
             store.hold(session, "throttle", wait=True)
             # What a clock that was wrong, or a rehearsal, has counted ahead is of no account.
             counted = {
-                time: count
-                for time, count in store.mark(session, "throttle").items()
-                if self._now - MINUTE < datetime.fromisoformat(time) <= self._now + SKEW
+                moment: count
+                for moment, count in store.mark(session, "throttle").items()
+                if now - MINUTE < datetime.fromisoformat(moment) <= now + SKEW
             }
             more = min(more, max(self._per_minute - sum(counted.values()), 0))
-            ours = self._now.isoformat()
+            ours = self._counted.isoformat()
             counted[ours] = max(counted.get(ours, 0) + more, 0)
             store.remember(session, "throttle", counted)
         return more

@@ -1,5 +1,6 @@
 """Where letters are written: what was read of a match for one is at hand for the next ones."""
 
+import time
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import ExitStack
 from datetime import datetime
@@ -16,6 +17,8 @@ Found = TypeVar("Found")
 
 # So far ahead other letters of a match are looked for.
 AHEAD = 20
+# What was read of a match is used for so many seconds: a seat may get another player meanwhile.
+FRESH = 5
 
 _NEXT = select(Letter).where(
     Letter.id.between(bindparam("number"), bindparam("last")),
@@ -36,22 +39,28 @@ class Desk:
     """The session in which letters are written, the same for as long as they are of one match.
 
     The match is claimed for so long. Letters are queued match by match, so nothing that is read is
-    older than a match's letters.
+    older than a match's letters; where a server is slow, it is read again after some seconds.
     """
 
-    def __init__(self, reads: Connection, marks: Connection, now: datetime) -> None:
+    def __init__(
+        self,
+        reads: Connection,
+        marks: Connection,
+        now: datetime,
+    ) -> None:
         self.session = Session(reads, expire_on_commit=False)
         self._marks = marks
         self._now = now
         self._claim = ExitStack()
         self._next: dict[int, Letter] = {}
+        self._read_at = time.monotonic()
 
     def letter(self, number: int, match: int | None) -> Letter | None:
         """Return a letter of a match, or (`None`) of none.
 
         `None` where another process has the match in hand, or has tried to send the letter.
         """
-        if number not in self._next:
+        if number not in self._next or time.monotonic() - self._read_at > FRESH:
             self._next = {one.id: one for one in self._read(number, match)}
         return self._next.pop(number, None)
 
@@ -63,6 +72,7 @@ class Desk:
     def _read(self, number: int, match: int | None) -> Sequence[Letter]:
         """Read a letter, those of its match that follow, and the match with all its seats."""
         self.close()
+        self._read_at = time.monotonic()
         at_hand = self.session.info["kept"] = {}
         if not self._claim.enter_context(claimed(self._marks, match)):
             return []

@@ -59,7 +59,7 @@ def _needs(env: "Environment", template: "Template") -> tuple[list[str], list[Pa
 
     `None` where that can't be told before it is rendered.
     """
-    from jinja2 import meta, nodes
+    from jinja2 import TemplateNotFound, meta, nodes
 
     assert env.loader is not None
     names: list[str | None] = [template.name]
@@ -67,7 +67,11 @@ def _needs(env: "Environment", template: "Template") -> tuple[list[str], list[Pa
     for name in names:
         if name is None:
             return None
-        tree = env.parse(env.loader.get_source(env, name)[0])
+        try:
+            tree = env.parse(env.loader.get_source(env, name)[0])
+        except TemplateNotFound:
+            # One that may be missing, or else rendering says so.
+            return None
         names += meta.find_referenced_templates(tree)
         for call in tree.find_all(nodes.Call):
             if isinstance(call.node, nodes.Name) and call.node.name == "once":

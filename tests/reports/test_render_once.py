@@ -111,3 +111,11 @@ def test_a_fault_in_what_is_rendered_once_is_named_as_any(once: Any, put: Any) -
     put("a.txt", '\n{{ once("gone.txt") }}')
     with pytest.raises(TemplateFault, match=r"there is no template gone\.txt"):
         once()
+
+
+def test_what_may_be_missing_is_left_out(once: Any, put: Any) -> None:
+    put("a.txt", '{{ a }}{% include "gone.txt" ignore missing %}{% include ["no.txt", "b.txt"] %}')
+    put("b.txt", "{{ b }}")
+    assert once(a=1, b=2) == "12"
+    put("gone.txt", "!")
+    assert once(a=1, b=3) == "1!3"

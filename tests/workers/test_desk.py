@@ -5,13 +5,15 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+import pytest
 from sqlalchemy import Engine, event
 
 from pbem import outbox, store
 from pbem.config import Config
+from pbem.outbox import desk
 from pbem.outbox.claiming import claimed
 from tests.conftest import NOW, begin
-from tests.flow.rig import Office, opened
+from tests.flow.rig import Office, opened, seat_of
 from tests.workers.test_sharing import Interrupted, database, other, told
 
 __all__ = ["database", "other"]
@@ -66,3 +68,21 @@ def test_letters_of_a_match_that_another_is_at_come_last(
         assert outbox.flush(engine, house, office, NOW).sent == 4
     matches = [email.message_from_bytes(raw)["List-Id"].partition(".")[0] for _, raw in office.sent]
     assert matches == ["<second", "<second", "<hexem1", "<hexem1"]
+
+
+def test_who_has_lost_his_seat_while_a_slow_server_is_sent_to_gets_no_more(
+    engine: Engine, house: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin(engine)
+    outbox.flush(engine, house, Office(), NOW)
+    told(engine, "Ann", "one", "two")
+
+    def move() -> None:
+        with opened(engine, "hexem1") as (_session, row):
+            seat_of(row, "Ann").addresses[0].address = "new@example.org"
+
+    monkeypatch.setattr(desk, "FRESH", -1)
+    office = Interrupted(move)
+    sent = outbox.flush(engine, house, office, NOW)
+    assert (sent.sent, sent.dropped) == (1, 1)
+    assert [to for to, _ in office.sent] == ["ann@example.org"]

@@ -9,7 +9,7 @@ from sqlalchemy import Engine, select, text
 
 from pbem import matches, outbox, rounds, store, turns
 from pbem.config import Config
-from pbem.outbox.claiming import Allowance
+from pbem.outbox.claiming import MINUTE, Allowance
 from pbem.post import Accepted, Later
 from pbem.store import Message, StoreAway
 from tests.conftest import NOW, Post, begin, mail, post
@@ -169,6 +169,21 @@ def test_what_was_counted_and_did_not_leave_is_given_back(engine: Engine, other:
     assert not Allowance(other, 3, NOW).take(1)
     one.close()
     assert [Allowance(other, 3, NOW).take(1) for _ in range(3)] == [True, True, False]
+
+
+def test_a_minute_goes_by_while_a_round_lasts(engine: Engine, other: Engine) -> None:
+    passed = 0.0
+    one = Allowance(engine, 3, NOW, lambda: passed)
+    assert [one.take(3) for _ in range(4)] == [True, True, True, False]
+    later = NOW + timedelta(seconds=61)
+    passed = 61.0
+    # Both have begun at other times, and count the same minute.
+    assert [Allowance(other, 3, later).take(1), one.take(1)] == [True, True]
+    assert [Allowance(other, 3, later).take(1), one.take(1)] == [True, False]
+    passed = 122.0
+    assert one.take(3)
+    one.close()
+    assert [Allowance(other, 3, later + MINUTE).take(1) for _ in range(3)] == [True, True, False]
 
 
 def test_a_letter_for_a_digest_that_is_being_gathered_is_not_sent_by_itself(
