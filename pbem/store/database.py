@@ -24,8 +24,9 @@ MIGRATIONS = ("0001",)
 PATIENCE = 30_000
 
 # Of a PostgreSQL session. Who vanishes without closing his connection (a machine that lost power)
-# is noticed within a minute, and who stands still with a lock in his hand within a quarter of an
-# hour: then the lock is free for others. libpq's own part of it is in `_LIBPQ`.
+# is noticed within a minute, and who stands still in the middle of a transaction within a quarter
+# of an hour: then his locks are free for others. A process that is stopped, and not dead, keeps
+# what it has by `alone`. libpq's own part of it is in `_LIBPQ`.
 _SESSION = {
     "lock_timeout": PATIENCE,
     "idle_in_transaction_session_timeout": 900_000,
