@@ -160,7 +160,8 @@ def _put_off_once(session: Session, match: Match, phase: Phase, now: datetime) -
 def remind(session: Session, now: datetime) -> int:
     """Queue a reminder to who is missing where a deadline is near; return how many.
 
-    One a deadline; none where the whole phase is no longer than the time set by `remind`.
+    One a deadline; none where the whole phase is no longer than the time set by `remind`, nor where
+    the match can't be read: its turn will fail, and that is told.
     """
     count = 0
     for number, before in _near(session, now):
@@ -173,7 +174,10 @@ def remind(session: Session, now: datetime) -> int:
         match.reminded = match.deadline
         if match.deadline - match.began <= before:
             continue
-        awaited = matches.phase(session, match).awaited
+        try:
+            awaited = matches.phase(session, match).awaited
+        except ValueError:
+            continue
         for seat in match.seats:
             if seat.name in awaited:
                 store.queue(session, "reminder", {}, now, seat=seat, turn=match.turn)
@@ -191,9 +195,17 @@ def _near(session: Session, now: datetime) -> list[tuple[int, timedelta]]:
         .where(*_UNREMINDED, Match.deadline > now)
         .order_by(Match.id)
     )
-    lead = cache(schedule.parse_duration)
-    found = [(number, at, lead(text or "24h")) for number, at, text in session.execute(query)]
+    lead = cache(_lead)
+    found = [(number, at, lead(str(text or "24h"))) for number, at, text in session.execute(query)]
     return [(number, before) for number, at, before in found if before and now >= at - before]
+
+
+def _lead(text: str) -> timedelta | None:
+    """Read how long before a deadline is reminded; `None` where it can't be read."""
+    try:
+        return schedule.parse_duration(text)
+    except ValueError:
+        return None
 
 
 def is_overdue(match: Match, now: datetime) -> bool:
@@ -211,6 +223,12 @@ def overdue(session: Session, now: datetime) -> list[str]:
     """Name the running matches that wait for a new deadline, found too late for their turn."""
     query = select(Match).where(Match.status == "running", Match.deadline < now).order_by(Match.id)
     return [match.name for match in session.scalars(query) if is_overdue(match, now)]
+
+
+def is_any_held(session: Session) -> bool:
+    """Tell whether a match is held by a fault, its turn having failed."""
+    query = select(Match.id).where(Match.status == "held", Match.tries > 0).limit(1)
+    return session.scalar(query) is not None
 
 
 def proposed(session: Session, match: Match, now: datetime) -> datetime | None:

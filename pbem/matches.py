@@ -112,16 +112,22 @@ class Arrival(NamedTuple):
 
 
 def load_state(match: Match, turn: Turn) -> tuple[Game, Any]:
-    """Return a match's game and the state a turn left."""
+    """Return a match's game and the state a turn left; raise `ValueError` where it is damaged."""
     game = games.named(match.game)
     seats = [seat.name for seat in match.seats]
-    return game, game.load(turn.state, seats, match.options)
+    # A game may stumble over what it never wrote in any way.
+    try:
+        return game, game.load(turn.state, seats, match.options)
+    except Exception as error:
+        why = f"the state after turn {turn.number} can't be read: {type(error).__name__}: {error}"
+        remedy = "take it back with UNDO, or restore a backup"
+        raise ValueError(f"{match.name}: {why}; {remedy}") from error
 
 
 def phase(session: Session, match: Match) -> Phase:
     """Gather what there is to know of the phase a match is in.
 
-    Raise `ValueError` for a match that has none, being open.
+    Raise `ValueError` for a match that has none, being open, or whose state can't be read.
     """
     turn = store.turn_of(session, match, read="state")
     if turn is None:

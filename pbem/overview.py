@@ -53,10 +53,14 @@ def status(session: Session, now: datetime, match: str | None = None) -> Json:
 def _status_of(session: Session, match: Match, now: datetime) -> Json:
     sent: list[str] = []
     missing: list[str] = []
+    fault = ""
     if match.status in ("running", "held"):
-        phase = matches.phase(session, match)
-        sent = [seat.name for seat in match.seats if seat.name in phase.sheets]
-        missing = list(phase.missing)
+        try:
+            phase = matches.phase(session, match)
+            sent = [seat.name for seat in match.seats if seat.name in phase.sheets]
+            missing = list(phase.missing)
+        except ValueError as error:
+            fault = str(error)
     return {
         "match": match.name,
         "game": match.game,
@@ -74,6 +78,7 @@ def _status_of(session: Session, match: Match, now: datetime) -> Json:
         "overdue": match.status == "running" and brakes.is_overdue(match, now),
         "tries": match.tries,
         "why": match.why,
+        "fault": fault,
     }
 
 
@@ -100,7 +105,9 @@ def _stuck(found: list[Json], letters: Json, tick: str | None, now: datetime) ->
     """Say what doesn't go on by itself, and what would help."""
     for one in found:
         name = one["match"]
-        if one["state"] == "held":
+        if one["fault"]:
+            yield one["fault"]
+        elif one["state"] == "held":
             yield f"{name} is held: {one['why']}; `pbem gm {name} RELEASE` lets it go on"
         elif one["overdue"]:
             yield f"{name} is long overdue; `pbem resume {name} --yes` sets a new deadline"
@@ -217,6 +224,16 @@ def retry(engine: Engine, config: Config, number: str, now: datetime) -> str:
         one.status, one.due, one.tries, one.why = "queued", now, 0, ""
         one.created = now if now - one.created > outbox.GIVE_UP else one.created
         return f"{number}: queued"
+
+
+def fault_of(match: Match, turn: Turn | None) -> str:
+    """Say why the state that a turn left can't be read; nothing where it can be."""
+    try:
+        if turn is not None:
+            matches.load_state(match, turn)
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def view(match: Match, turn: Turn, seat: str | None) -> Json:

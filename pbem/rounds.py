@@ -61,12 +61,13 @@ class Fetched:
 
 @dataclass
 class Tick:
-    """What a tick did."""
+    """What a tick did; `held` tells whether a match is held by a fault, found now or before."""
 
     fetched: Fetched
     ran: list[turns.Ran]
     reminded: int
     sent: outbox.Sent
+    held: bool
 
     def lines(self) -> Iterator[str]:
         """Say what was done, a line each; nothing where there was nothing to do."""
@@ -362,7 +363,9 @@ def tick(engine: Engine, config: Config, now: datetime) -> Tick:
     ran, reminded = play(engine, config, now, fetched.away)
     sent = send(engine, config, now)
     note_tick(engine, now)
-    return Tick(fetched, ran, reminded, sent)
+    with store.reading(engine) as session:
+        held = brakes.is_any_held(session)
+    return Tick(fetched, ran, reminded, sent, held)
 
 
 def play(

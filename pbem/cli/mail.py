@@ -77,7 +77,7 @@ def tick(context: typer.Context) -> int:
     for ran in done.ran:
         if ran.outcome != "ran" and ran.news:
             cli.warn(f"{ran.match}: {ran.outcome}: {ran.why}")
-    if any(ran.outcome in ("failed", "held") for ran in done.ran):
+    if done.held or any(ran.outcome == "failed" for ran in done.ran):
         return FAILED
     return WRONG if done.sent.unwritten else code
 

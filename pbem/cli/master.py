@@ -102,7 +102,7 @@ def status(
         cli.say_json(found)
     else:
         _print_status(found, desk.now)
-    return FAILED if any(one["tries"] for one in found["matches"]) else DONE
+    return FAILED if any(one["tries"] or one["fault"] for one in found["matches"]) else DONE
 
 
 def _print_status(found: dict[str, Any], now: datetime) -> None:

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import typer
 
 from pbem import cli
-from pbem.cli import FAILED, LATER, Desk
+from pbem.cli import DONE, FAILED, LATER, Desk
 from pbem.faults import Wrong
 
 if TYPE_CHECKING:
@@ -154,6 +154,9 @@ def run(
     if dry_run and match is not None:
         with store.writing(engine) as session:
             row = find(session, match)
+            if fault := overview.fault_of(row, store.turn_of(session, row)):
+                cli.warn(fault)
+                return FAILED
             preview = overview.preview(session, row, desk.now)
             told = "" if as_json else overview.previewed(session, config, row, preview, desk.now)
         cli.say_json(preview) if as_json else cli.say(told.rstrip("\n"))
@@ -176,11 +179,12 @@ def resume(
     context: typer.Context,
     match: Annotated[str | None, typer.Argument(metavar="[MATCH]")] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Set the deadlines proposed.")] = False,
-) -> None:
+) -> int:
     """After an outage: propose new deadlines for what is overdue; with --yes set them."""
     from pbem import brakes, store
 
     desk: Desk = context.obj
+    code = DONE
     with store.writing(desk.engine(desk.config())) as session:
         names = [match] if match else brakes.overdue(session, desk.now)
         for name in names:
@@ -188,10 +192,15 @@ def resume(
             try:
                 proposed = (brakes.resume if yes else brakes.proposed)(session, row, desk.now)
             except ValueError as error:
-                raise Wrong(str(error)) from None
+                if match is not None:
+                    raise Wrong(str(error)) from None
+                cli.warn(str(error))
+                code = FAILED
+                continue
             cli.say(f"{name}: {when(proposed, row.zone)}{'' if yes else ' (with --yes)'}")
     if not names:
         cli.say("nothing is overdue")
+    return code
 
 
 @app.command()
@@ -201,7 +210,7 @@ def show(
     seat: Annotated[str | None, typer.Option(help="The view of a seat; else the public.")] = None,
     turn: Annotated[int | None, typer.Option(help="After so many phases; else now.")] = None,
     as_json: AsJson = False,
-) -> None:
+) -> int:
     """Show a match as a seat, or the public, may see it."""
     from pbem import overview, store
 
@@ -217,10 +226,14 @@ def show(
             if row.status == "open":
                 raise Wrong(f"{match} has not begun; {row.open_seats} seats are open")
             raise Wrong(f"--turn {turn}: {match} has turns 0 to {row.turn}")
+        if fault := overview.fault_of(row, found):
+            cli.warn(fault)
+            return FAILED
         if as_json:
             cli.say_json(overview.view(row, found, seat))
         else:
             cli.say(overview.shown(session, config, row, found, seat, desk.now).rstrip())
+    return DONE
 
 
 def check_name(name: str, what: str) -> None:

@@ -57,7 +57,16 @@ def facts_of(
         facts["token_line"] = f"PASSWORD {matches.token(match, seat)}"
     if turn is None:
         return facts
-    loaded = kept(session, ("loaded", turn.id), lambda: _load(session, game, match, turn))
+    facts["due"] = False
+    if seat is None and not shown:
+        return facts
+    try:
+        loaded = kept(session, ("loaded", turn.id), lambda: _load(session, match, turn))
+    except ValueError:
+        # Who is told that something is wrong must get the letter: in such a match nobody can order.
+        if shown:
+            raise
+        return facts
     facts["due"] = seat is not None and seat.name in loaded.waiting
     if shown:
         facts |= _shown(game, loaded, match, turn, seat)
@@ -107,8 +116,8 @@ class Loaded(NamedTuple):
     orders_hash: str | None
 
 
-def _load(session: Session, game: Game, match: Match, turn: Turn) -> Loaded:
-    state = game.load(turn.state, [one.name for one in match.seats], match.options)
+def _load(session: Session, match: Match, turn: Turn) -> Loaded:
+    game, state = matches.load_state(match, turn)
     entries = session.scalars(_ENTRIES, {"match": match.id})
     return Loaded(
         state,

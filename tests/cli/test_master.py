@@ -7,7 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from sqlalchemy import update
 
+from pbem import store
 from pbem.config import Config
 from tests.cli.conftest import Answer
 from tests.conftest import mail
@@ -287,3 +289,69 @@ def test_two_ticks_and_a_daemon_at_the_same_moment_run_each_turn_once(
     assert sorted(kinds) == ["mail"] * 2 + ["receipt"] * 2 + ["report"] * 2 + ["welcome"] * 2
     sent = list(Path(house.folder / "mail" / "out" / "new").iterdir())
     assert len(sent) == 6
+
+
+@pytest.fixture
+def damaged(hexem1: Command, house: Config) -> Command:
+    """A second match beside the first, whose state can't be read."""
+    made = hexem1(*CLOCK, "new", "hexem", "well", *SEATS, "--schedule", "weekly Sun 20:00")
+    assert made.code == 0
+    engine = store.open(house.database_url)
+    with store.writing(engine) as session:
+        row = store.match_named(session, "hexem1")
+        assert row is not None
+        session.execute(update(store.Turn).where(store.Turn.match_id == row.id).values(state=[1]))
+    engine.dispose()
+    return hexem1
+
+
+UNREADABLE = "hexem1: the state after turn 0 can't be read: "
+
+
+def test_status_shows_the_other_matches_where_one_cant_be_read(damaged: Command) -> None:
+    told = damaged(*LATER, "status")
+    assert (told.code, told.err) == (1, "")
+    assert "well" in told.out
+    assert UNREADABLE in " ".join(told.out.split())
+    as_json = damaged(*LATER, "status", "--json")
+    assert as_json.code == 1
+    assert [bool(one["fault"]) for one in json.loads(as_json.out)["matches"]] == [True, False]
+    assert damaged(*LATER, "status", "well").code == 0
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("show", "hexem1"),
+        ("show", "hexem1", "--json"),
+        ("run", "--match", "hexem1", "--dry-run"),
+        ("run", "--match", "hexem1", "--dry-run", "--json"),
+        ("gm", "hexem1", "STATUS"),
+    ],
+    ids=" ".join,
+)
+def test_a_match_that_cant_be_read_is_named_with_fault_and_remedy(
+    damaged: Command, command: tuple[str, ...]
+) -> None:
+    told = damaged(*LATER, *command)
+    assert (told.code, told.out) == (1, "")
+    assert told.err.count("\n") == 1
+    assert UNREADABLE in told.err
+    assert "UNDO" in told.err
+
+
+def test_tick_exits_1_as_long_as_a_match_is_held_by_a_fault(damaged: Command) -> None:
+    ticked = [damaged("--clock", f"2026-12-06T19:0{number}:00Z", "tick") for number in range(1, 6)]
+    assert [one.code for one in ticked] == [1] * 5
+    assert [bool(one.err) for one in ticked] == [True, True, True, False, False]
+
+
+def test_resume_proposes_a_deadline_for_the_others_where_one_cant_be_read(
+    damaged: Command,
+) -> None:
+    late = ("--clock", "2026-12-20T12:00:00Z")
+    told = damaged(*late, "resume", "--yes")
+    assert told.code == 1
+    assert UNREADABLE in told.err
+    assert told.out.startswith("well: ")
+    assert damaged(*late, "resume").out == "" != damaged(*late, "resume").err
