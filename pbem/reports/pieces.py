@@ -28,12 +28,14 @@ from pbem.reports.sheet import CLEAR, Colour, Piece, Sheet, over
 
 _SVG = "http://www.w3.org/2000/svg"
 _PICTURE = re.compile(r"\s*(<svg\b[^>]*)>(.*)</svg>\s*", re.DOTALL)
+_NUMBER = re.compile(r"-?(?:\d+\.?\d*|\.\d+)")
 # Where a group begins that is moved, or where one ends.
-_GROUP = re.compile(r'<g transform="translate\((-?[\d.]+)[ ,]+(-?[\d.]+)\)">|</g>')
+_GROUP = re.compile(
+    rf'<g transform="translate\(({_NUMBER.pattern})[ ,]+({_NUMBER.pattern})\)">|</g>'
+)
 # What is in a group of so many letters at most may well occur again.
 _SHORT = 1000
 
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 # Lines and curves by their points in full: nothing lies beyond these.
 _PLAIN_PATH = re.compile(r"[MLQCZ\d., -]+")
 _HEX_COLOUR = re.compile("#(?:[0-9A-Fa-f]{3}){1,2}")
@@ -55,6 +57,10 @@ _NEAR = 28
 _STEP = [round(alpha / 255 * _STEPS) for alpha in range(256)]
 # A rectangle with more pixels than this is kept in parts.
 _GREAT = 1 << 15
+# A picture in which a shape or a word has more pixels than this, or a rectangle more than that, is
+# drawn whole: most of them lie beyond it.
+_MOST_PIXELS = 1 << 20
+_MOST_STRETCHED = 1 << 24
 
 Attributes = tuple[tuple[str, str], ...]
 # The tag, the text and the attributes of an element.
@@ -99,7 +105,7 @@ def laid(svg: str, zoom: float, draw: Callable[[str], bytes]) -> bytes:
         sheet = Sheet(width, height)
         for piece, x, y in _read(inside, Pen(scale, root.get("font-size", "16"), draw)):
             sheet.lay(piece, x, y)
-    except (ArithmeticError, LookupError, ValueError, ElementTree.ParseError) as error:
+    except (ArithmeticError, LookupError, MemoryError, ValueError, ElementTree.ParseError) as error:
         raise Unfit(str(error)) from error
     return sheet.png()
 
@@ -239,6 +245,7 @@ def _word(word: str, style: Style, half: int, pen: Pen) -> Piece:
     left, top = min(x for _, x, _ in letters), min(y for _, _, y in letters)
     right = max(x + letter.width for letter, x, _ in letters)
     bottom = max(y + letter.height for letter, _, y in letters)
+    _bound((right - left) * (bottom - top))
     image = Image.new("L", (right - left, bottom - top))
     for letter, x, y in letters:
         box = (x - left, y - top, x - left + letter.width, y - top + letter.height)
@@ -301,6 +308,7 @@ def _rectangle(given: dict[str, str], pen: Pen) -> Iterator[Placed]:
     wider, higher = right - left - length, bottom - top - length
     if min(wider, higher) < 0:
         raise Unfit("a rectangle of nothing but corners")
+    _bound((right - left) * (bottom - top), _MOST_STRETCHED)
     for piece in _stretched(small, length // 2, wider, higher):
         yield piece, left, top
 
@@ -360,6 +368,7 @@ def _drawn(
     """Draw what lies within a box, given in its own units; return also its first pixel."""
     left, top = (math.floor(least * pen.scale) for least in box[:2])
     wide, high = math.ceil(box[2] * pen.scale) - left, math.ceil(box[3] * pen.scale) - top
+    _bound(wide * high)
     view = " ".join(str(pixels / pen.scale) for pixels in (left, top, wide, high))
     head = f'<svg xmlns="{_SVG}" width="{wide}" height="{high}" viewBox="{view}"'
     inside = "".join(ElementTree.tostring(element, "unicode") for element in elements)
@@ -368,6 +377,11 @@ def _drawn(
     # What is clear all round isn't kept.
     seen = image.getbbox() or (0, 0, 1, 1)
     return image.crop(seen), left + seen[0], top + seen[1]
+
+
+def _bound(pixels: int, most: int = _MOST_PIXELS) -> None:
+    if pixels > most:
+        raise Unfit(f"a piece of {pixels} pixels")
 
 
 def _fewer(colours: Counter[Colour]) -> dict[Colour, Colour]:

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from pbem.reports import picture, words
-from pbem.reports.drawing import SCALE, width
+from pbem.reports import TemplateFault, picture, words
+from pbem.reports.drawing import SCALE, _size, width
 
 
 def svg(inside: str = "") -> str:
@@ -47,6 +47,86 @@ def test_bold_greek_and_cyrillic_have_letters_of_their_own() -> None:
 def test_what_is_no_svg_is_refused() -> None:
     with pytest.raises(ValueError, match="SVG"):
         picture("<p>no picture</p>")
+
+
+XMLNS = 'xmlns="http://www.w3.org/2000/svg"'
+THING = '<rect width="9" height="9" fill="red"/>'
+SIZES = [
+    'width="30" height="20px"',
+    'width="30pt" height="2in"',
+    'width="3pc" height="9mm"',
+    'width="2cm" height=".4e2"',
+    'width="2em" height="3ex"',
+    'width="2ex" height="3em" font-size="15pt"',
+    'width="50" height="5." font-size="large"',
+    'viewBox="0 0 100 60"',
+    'viewBox="-9,-9, 100,60" width="50"',
+    'viewBox="0 0 100 60" height="50%"',
+    'viewBox="0 0 100 60" width="50%" height="auto"',
+    'viewBox="0 0 100 60" width="50%" height="90"',
+    'viewBox="0 0 1e9 1e9" width="50" height="90"',
+    'viewBox="none" width="50" height="90"',
+]
+
+
+@pytest.mark.parametrize("said", SIZES)
+def test_a_pictures_size_is_known_before_it_is_drawn(said: str) -> None:
+    png = picture(f"<svg {XMLNS} {said}>{THING}</svg>")
+    across, down = _size(f"<svg {XMLNS} {said}>{THING}</svg>")
+    # What is drawn is rounded to a whole pixel.
+    assert abs(int.from_bytes(png[16:20], "big") - across * SCALE) <= 1
+    assert abs(int.from_bytes(png[20:24], "big") - down * SCALE) <= 1
+
+
+TOO_GREAT = [
+    f'<svg {XMLNS} width="100000" height="100000"><g fill="red">{THING}</g></svg>',
+    f'<svg {XMLNS} width="3163" height="3163">{THING}</svg>',
+    f'<svg {XMLNS} width="1e-9" height="1e9">{THING}</svg>',
+    f'<svg {XMLNS} width="2000in" height="2000in">{THING}</svg>',
+    f'<svg {XMLNS} width="9em" height="9em" font-size="5000">{THING}</svg>',
+    f'<svg {XMLNS} viewBox="0 0 100000 100000">{THING}</svg>',
+    f'<svg {XMLNS} viewBox="0 0 1 10" width="9000">{THING}</svg>',
+    f'<svg {XMLNS} viewBox="0 0 10 1" height="9000">{THING}</svg>',
+    f'<svg {XMLNS} viewBox="0 0 9 9" width="100000%" height="100000%">{THING}</svg>',
+    f"<!-- <svg> --><a:svg {XMLNS[:5]}:a{XMLNS[5:]} width='100000' height='100000'/>",
+    f'<!DOCTYPE svg [<!ENTITY w "100000">]><svg {XMLNS} width="&w;" height="&w;"/>',
+    f'<svg {XMLNS} width="100000" height="100000" viewBox="0 0 9 9" font-family="DejaVu Sans">'
+    f"{THING}</svg>",
+]
+
+
+@pytest.mark.parametrize("drawing", TOO_GREAT)
+def test_a_picture_that_memory_would_not_hold_is_refused_undrawn(
+    drawing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # To draw one would end the process.
+    monkeypatch.setattr("resvg_py.svg_to_bytes", None)
+    with pytest.raises(ValueError, match=r"\d+ by \d+ pixels, and at most 40000000 are drawn$"):
+        picture(drawing)
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["", 'width="90"', 'width="50%" height="50%"', 'viewBox="0 0 9"', 'width="9 px" height="9"',
+     'width="5vw" height="9"', 'width="2em" height="2em" style="font-size: 90000px"'],
+)  # fmt: skip
+def test_a_picture_that_does_not_say_its_size_is_refused(said: str) -> None:
+    with pytest.raises(ValueError, match=r"the <svg> (doesn't say|has a size that)"):
+        picture(f"<svg {XMLNS} {said}>{THING}</svg>")
+
+
+def test_what_makes_the_library_panic_is_a_fault_like_others() -> None:
+    with pytest.raises(ValueError, match="fails to be drawn"):
+        picture(f'<svg {XMLNS} width="900" height="900"><circle cx="5" cy="5" r="1e30"/></svg>')
+
+
+def test_a_game_masters_picture_that_is_too_great_is_a_fault_of_its_template(
+    facts: dict[str, Any], tmp_path: Path
+) -> None:
+    (tmp_path / "fencing").mkdir()
+    (tmp_path / "fencing" / "picture.svg").write_text(TOO_GREAT[0])
+    with pytest.raises(TemplateFault, match=r"fencing/picture\.svg can't be drawn: .* pixels"):
+        words("report", facts, tmp_path)
 
 
 def test_letters_show_the_games_picture_with_its_words(

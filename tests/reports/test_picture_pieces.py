@@ -43,6 +43,7 @@ def unlike(one: Image.Image, other: Image.Image) -> float:
 
 
 HEX = '<polygon points="20,10 0,20 -20,10 -20,-10 0,-20 20,-10" fill="#0072B2" stroke="#fff"/>'
+BOX = '<rect x="-20" y="-15" width="40" height="30" fill="#0072B2"/>'
 PICTURES = {
     "a hex in a group": f'<g transform="translate(60.3 40.2)">{HEX}<text y="6" fill="#fff" '
     'font-size="18" font-weight="bold" text-anchor="middle">12</text></g>',
@@ -60,6 +61,10 @@ PICTURES = {
     f'<g transform="translate(45,-10)">{HEX}</g><circle cx="60" cy="20" r="5"/></g>',
     "a line that frames all": '<rect x="0.5" y="0.5" width="199" height="79" rx="8" '
     'fill="#ffffff" stroke="#D55E00"/>',
+    "numbers without a zero before the point": '<polygon points=".5,.5 150,.5 150,70" '
+    'fill="#0072B2"/>',
+    "numbers that touch": '<path d="M10.5.5L150.5.5L150 70Z" fill="#0072B2"/>',
+    "a group moved by a part of a unit": f'<g transform="translate(.5 -.5)">{BOX}</g>',
     "a great frame half outside": '<rect x="-20" y="-10" width="190" height="150" rx="12" '
     'fill="#009E73" stroke="#111111" stroke-width="3"/>',
     "what lies half outside": '<circle cx="0" cy="0" r="30" fill="#0072B2"/>'
@@ -100,7 +105,6 @@ def test_the_same_picture_has_the_same_bytes_whatever_was_drawn_before() -> None
     assert drawn == [pieces.laid(text, SCALE, first) for text in (one, other)]
 
 
-BOX = '<rect x="-20" y="-15" width="40" height="30" fill="#0072B2"/>'
 IN_GROUPS = {
     "within": f'{HEX}<text y="6" fill="#fff" text-anchor="middle">12</text>',
     "over the edge": f'{HEX}<text x="8" y="6" font-weight="bold" fill="#D55E00">Thrace</text>',
@@ -161,6 +165,43 @@ def test_what_cannot_be_laid_is_drawn_whole(text: str) -> None:
     with pytest.raises(pieces.Unfit):
         pieces.laid(text, SCALE, _drawn)
     assert picture(text) == _drawn(text, SCALE)
+
+
+FAR_BEYOND = {
+    "a circle": '<circle cx="100" cy="4000" r="4000"/>',
+    "a greater circle": '<circle cx="100" cy="12000" r="12000"/>',
+    "a circle of any size": '<circle cx="100" cy="12000" r="1e300"/>',
+    "a polygon": '<polygon points="-9000,50 9000,0 9000,9000"/>',
+    "a line": '<circle cx="9" cy="9" r="3" stroke="#111111" stroke-width="5000"/>',
+    "a rectangle": '<rect x="-50000" y="-5000" width="100000" height="10000"/>',
+    "corners": '<rect x="-50000" y="-5000" width="100000" height="10000" rx="4000"/>',
+    "a dashed one": '<rect x="-9000" y="9" width="18000" height="90" stroke-dasharray="9"/>',
+    "a letter": '<text x="-300" y="900" font-size="2000">O</text>',
+    "a word": f'<text y="90" font-size="150">{"O" * 100}</text>',
+}
+
+
+@pytest.mark.parametrize("inside", FAR_BEYOND.values(), ids=FAR_BEYOND.keys())
+def test_what_reaches_far_beyond_the_picture_is_drawn_whole(inside: str) -> None:
+    drawn = []
+
+    def draw(text: str) -> bytes:
+        png = _drawn(text)
+        drawn.append(int.from_bytes(png[16:20], "big") * int.from_bytes(png[20:24], "big"))
+        return png
+
+    with pytest.raises(pieces.Unfit, match="pixels"):
+        pieces.laid(svg(inside), SCALE, draw)
+    assert max(drawn, default=0) < 1 << 20
+    assert picture(svg(inside)) == _drawn(svg(inside), SCALE)
+
+
+def test_where_memory_is_short_a_picture_is_drawn_whole() -> None:
+    def draw(text: str) -> bytes:
+        raise MemoryError
+
+    with pytest.raises(pieces.Unfit):
+        pieces.laid(svg(HEX), SCALE, draw)
 
 
 BROKEN = {
