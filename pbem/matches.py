@@ -120,7 +120,7 @@ def load_state(match: Match, turn: Turn) -> tuple[Game, Any]:
         return game, game.load(turn.state, seats, match.options)
     except Exception as error:
         why = f"the state after turn {turn.number} can't be read: {type(error).__name__}: {error}"
-        remedy = "take it back with UNDO, or restore a backup"
+        remedy = f"{'take it back with UNDO, or ' if turn.number else ''}restore a backup"
         raise ValueError(f"{match.name}: {why}; {remedy}") from error
 
 

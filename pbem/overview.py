@@ -106,7 +106,8 @@ def _stuck(found: list[Json], letters: Json, tick: str | None, now: datetime) ->
     for one in found:
         name = one["match"]
         if one["fault"]:
-            yield one["fault"]
+            held = f"; then `pbem gm {name} RELEASE`, as it is held"
+            yield f"{one['fault']}{held if one['state'] == 'held' else ''}"
         elif one["state"] == "held":
             yield f"{name} is held: {one['why']}; `pbem gm {name} RELEASE` lets it go on"
         elif one["overdue"]:

@@ -337,7 +337,7 @@ def test_a_match_that_cant_be_read_is_named_with_fault_and_remedy(
     assert (told.code, told.out) == (1, "")
     assert told.err.count("\n") == 1
     assert UNREADABLE in told.err
-    assert "UNDO" in told.err
+    assert "restore a backup" in told.err
 
 
 def test_tick_exits_1_as_long_as_a_match_is_held_by_a_fault(damaged: Command) -> None:

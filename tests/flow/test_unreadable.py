@@ -62,7 +62,7 @@ def test_a_state_that_cant_be_read_is_told_with_match_fault_and_remedy(engine: E
         matches.phase(session, row)
     told = str(caught.value)
     assert told.startswith("hexem1: the state after turn 0 can't be read: ")
-    assert told.endswith("; take it back with UNDO, or restore a backup")
+    assert told.endswith("; restore a backup")
     assert "\n" not in told
 
 
@@ -102,6 +102,9 @@ def test_a_tick_serves_the_others_and_holds_the_match(engine: Engine, house: Con
         [],
     ]
     assert [one.held for one in done] == [False, False, True, True]
+    with store.reading(engine) as session:
+        (stuck,) = [one for one in overview.status(session, DEADLINE)["stuck"] if "hexem1" in one]
+    assert stuck.endswith("; restore a backup; then `pbem gm hexem1 RELEASE`, as it is held")
     assert told_gm(engine).count("hexem1 is held: its turn fails") == 1
     assert {one.status for one in letters(engine, "notice")} == {"sent"}
     with opened(engine, "well") as (_, row):
@@ -162,6 +165,7 @@ def test_undo_mends_a_state_that_cant_be_read(engine: Engine) -> None:
     said(engine, "RUN NOW", NOW)
     assert run(engine, NOW) == ["ran"]
     damage(engine, [1])
+    assert "; take it back with UNDO, or restore a backup" in refused(engine, "STATUS", NOW)
     said(engine, "UNDO", NOW)
     with opened(engine) as (session, row):
         assert matches.phase(session, row).missing == ("Ann", "Bob")
