@@ -225,10 +225,13 @@ def overdue(session: Session, now: datetime) -> list[str]:
     return [match.name for match in session.scalars(query) if is_overdue(match, now)]
 
 
-def is_any_held(session: Session) -> bool:
-    """Tell whether a match is held by a fault, its turn having failed."""
-    query = select(Match.id).where(Match.status == "held", Match.tries > 0).limit(1)
-    return session.scalar(query) is not None
+def is_any_held(session: Session, name: str | None = None) -> bool:
+    """Tell whether a match (that of a name, if one is given) is held by a fault, its turn having
+    failed."""
+    query = select(Match.id).where(Match.status == "held", Match.tries > 0)
+    if name is not None:
+        query = query.where(Match.name == name)
+    return session.scalar(query.limit(1)) is not None
 
 
 def proposed(session: Session, match: Match, now: datetime) -> datetime | None:

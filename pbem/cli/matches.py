@@ -140,7 +140,7 @@ def run(
     as_json: AsJson = False,
 ) -> int:
     """Run the turns that are due, the mailboxes fetched first."""
-    from pbem import overview, rounds, store
+    from pbem import brakes, overview, rounds, store
 
     desk: Desk = context.obj
     config = desk.config()
@@ -169,7 +169,9 @@ def run(
             cli.say(f"{one.match}: {one.outcome}{': ' + one.why if one.why else ''}")
         if not ran:
             cli.say("nothing is due" if status in ("", "running") else f"{match} is {status}")
-    if any(one.outcome in ("failed", "held") for one in ran):
+    with store.reading(engine) as session:
+        held = brakes.is_any_held(session, match)
+    if held or any(one.outcome == "failed" for one in ran):
         return FAILED
     return LATER if any(one.outcome == "put off" for one in ran) else 0
 

@@ -340,10 +340,13 @@ def test_a_match_that_cant_be_read_is_named_with_fault_and_remedy(
     assert "restore a backup" in told.err
 
 
-def test_tick_exits_1_as_long_as_a_match_is_held_by_a_fault(damaged: Command) -> None:
+def test_tick_and_run_exit_1_as_long_as_a_match_is_held_by_a_fault(damaged: Command) -> None:
     ticked = [damaged("--clock", f"2026-12-06T19:0{number}:00Z", "tick") for number in range(1, 6)]
     assert [one.code for one in ticked] == [1] * 5
     assert [bool(one.err) for one in ticked] == [True, True, True, False, False]
+    late = ("--clock", "2026-12-06T19:06:00Z", "run")
+    runs = [damaged(*late), damaged(*late, "--match", "hexem1"), damaged(*late, "--match", "well")]
+    assert [one.code for one in runs] == [1, 1, 0]
 
 
 def test_resume_proposes_a_deadline_for_the_others_where_one_cant_be_read(
