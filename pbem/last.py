@@ -12,13 +12,15 @@ Found = TypeVar("Found")
 def kept(find: Callable[Given, Found]) -> Callable[Given, Found]:
     """Keep what a function found last for as long as it is called with the very same objects.
 
-    They need not be hashable. Neither they nor what is found may be changed. It is to be called
-    without names for its arguments.
+    They need not be hashable. Neither they nor what is found may be changed. A call that names its
+    arguments is not kept.
     """
     last: list[tuple[tuple[object, ...], Found]] = []
 
     @wraps(find)
     def found(*args: Given.args, **kwargs: Given.kwargs) -> Found:
+        if kwargs:
+            return find(*args, **kwargs)
         if last:
             before, known = last[0]
             if len(before) == len(args) and all(map(is_, before, args)):

@@ -111,10 +111,14 @@ class Arrival(NamedTuple):
     why: str = ""
 
 
-def load_state(match: Match, turn: Turn) -> tuple[Game, Any]:
-    """Return a match's game and the state a turn left; raise `ValueError` where it is damaged."""
+def load_state(match: Match, turn: Turn, seats: Sequence[str] | None = None) -> tuple[Game, Any]:
+    """Return a match's game and the state a turn left; raise `ValueError` where it is damaged.
+
+    The names of the seats may be given, where their rows aren't needed.
+    """
     game = games.named(match.game)
-    seats = [seat.name for seat in match.seats]
+    if seats is None:
+        seats = [seat.name for seat in match.seats]
     # A game may stumble over what it never wrote in any way.
     try:
         return game, game.load(turn.state, seats, match.options)

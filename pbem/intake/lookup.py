@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, Executable, func, select
 from sqlalchemy.orm import Session, SessionTransaction, contains_eager, selectinload, undefer
 
-from pbem import game as games
-from pbem import identity, store
+from pbem import identity, matches, store
 from pbem.config import Config
 from pbem.game import Game
 from pbem.store import Address, Letter, Match, Seat, Turn
@@ -43,7 +42,7 @@ class Lookup:
         self._seats: dict[str, list[Seat]] = {}
         self._matches: dict[str, Match | None] = {}
         self._turns: dict[int, Turn | None] = {}
-        self._states: dict[int, Any] = {}
+        self._states: dict[int, tuple[Game, Any]] = {}
         self._receipts: dict[str | int, int] = {}
 
     @property
@@ -198,13 +197,12 @@ class Lookup:
 
     def state(self, match: Match, turn: Turn) -> tuple[Game, Any]:
         """Return a match's game, and the state a turn left."""
-        game = games.named(match.game)
         if turn.id not in self._states:
             # Names alone: most mails need no other seat's row.
             names = select(Seat.name).where(Seat.match_id == match.id).order_by(Seat.position)
             seats = list(self._session.scalars(names))
-            self._states[turn.id] = game.load(turn.state, seats, match.options)
-        return game, self._states[turn.id]
+            self._states[turn.id] = matches.load_state(match, turn, seats)
+        return self._states[turn.id]
 
     def receipts_today(self, seat: Seat) -> int:
         """Count the answers queued to a seat's address within a day, and this one with them."""

@@ -42,12 +42,7 @@ class Desk:
     older than a match's letters; where a server is slow, it is read again after some seconds.
     """
 
-    def __init__(
-        self,
-        reads: Connection,
-        marks: Connection,
-        now: datetime,
-    ) -> None:
+    def __init__(self, reads: Connection, marks: Connection, now: datetime) -> None:
         self.session = Session(reads, expire_on_commit=False)
         self._marks = marks
         self._now = now

@@ -103,7 +103,7 @@ def _forecast(session: Session, letter: Letter, seat: Seat) -> list[Event] | Non
     )
     if forecast is None or sheet is None or turn is None:
         return None
-    state = game.load(turn.state, [one.name for one in match.seats], match.options)
+    _, state = matches.load_state(match, turn)
     lawful, _ = game.check(state, seat.name, game.GRAMMAR.read(sheet.text).orders)
     return list(forecast(state, seat.name, lawful))
 

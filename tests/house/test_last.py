@@ -9,8 +9,8 @@ def test_it_is_found_again_only_for_other_objects() -> None:
     times = count()
 
     @last.kept
-    def found(*given: object) -> int:
-        return next(times) + len(given)
+    def found(*given: object, **named: object) -> int:
+        return next(times) + len(given) + len(named)
 
     one, two, like_one = [1], [2], [1]
     assert found(one, two) == 2
@@ -20,4 +20,7 @@ def test_it_is_found_again_only_for_other_objects() -> None:
     assert found(one) == 4
     assert found() == 4
     assert found() == 4
+    assert found(one) == 6
+    assert found(one, name=1) == 8
+    assert found(one, name=2) == 9
     assert found(one) == 6
