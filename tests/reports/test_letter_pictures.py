@@ -7,7 +7,8 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from pbem.reports import TemplateFault, picture, words
-from pbem.reports.drawing import SCALE, _size, width
+from pbem.reports.drawing import SCALE, width
+from pbem.reports.extent import size
 
 
 def svg(inside: str = "") -> str:
@@ -72,7 +73,7 @@ SIZES = [
 @pytest.mark.parametrize("said", SIZES)
 def test_a_pictures_size_is_known_before_it_is_drawn(said: str) -> None:
     png = picture(f"<svg {XMLNS} {said}>{THING}</svg>")
-    across, down = _size(f"<svg {XMLNS} {said}>{THING}</svg>")
+    across, down = size(f"<svg {XMLNS} {said}>{THING}</svg>")
     # What is drawn is rounded to a whole pixel.
     assert abs(int.from_bytes(png[16:20], "big") - across * SCALE) <= 1
     assert abs(int.from_bytes(png[20:24], "big") - down * SCALE) <= 1
