@@ -36,8 +36,8 @@ A game's own parts (`headline.txt`, `report.txt`, `report.html`, `form.txt`, `ru
 `picture.svg`, `picture.txt`, `forecast.txt`) stand in `templates/<key>/`, for a game of another
 package in the folder `templates/<key>/` of that package; those missing are made up in
 `templates/game/`. A template calls `part("form.txt")` for one of them as text, and `drawn()` for
-the picture, which then goes along. `once("hexem/steps.txt")` includes what says the same to all
-readers; it is rendered again only where a fact that it names has changed.
+the picture, which then goes along. `once("hexem/steps.txt")` includes, as text, what says the same
+to all readers; it is rendered again only where a fact that it names has changed.
 """
 
 from pbem.reports.drawing import picture

@@ -19,27 +19,26 @@ _METHODS = frozenset(dir(dict))
 
 
 class _Rendered(NamedTuple):
-    """What came of some templates, the first with those it includes or imports, and which facts."""
+    """What came of a template, and which facts it and those it calls for were shown."""
 
-    templates: "list[Template]"
+    template: "Template"
     facts: list[Any]
     text: str
 
 
-_last: dict[tuple["Environment", str], _Rendered] = {}
+_last: dict[tuple["Environment", str | None], _Rendered] = {}
 
 
 def render_once(env: "Environment", template: "Template", facts: Mapping[str, Any]) -> str:
     """Render a template, or return what came of it the last time where it shows the same facts."""
-    needs = _needs(env, template)
-    if needs is None:
+    paths = _needs(env, template)
+    if paths is None:
         return template.render(facts)
-    names, paths = needs
-    templates = [template, *map(env.get_template, names)]
     values = [_fact(facts, path) for path in paths]
-    last = _last.get((env, names[0]))
-    if last is None or last.templates != templates or last.facts != values:
-        last = _last[env, names[0]] = _Rendered(templates, values, template.render(facts))
+    last = _last.get((env, template.name))
+    if last is None or last.template is not template or last.facts != values:
+        last = _Rendered(template, values, template.render(facts))
+        _last[env, template.name] = last
     return last.text
 
 
@@ -54,10 +53,11 @@ def _fact(facts: Mapping[str, Any], path: Path) -> Any:
 
 
 @lru_cache(maxsize=64)
-def _needs(env: "Environment", template: "Template") -> tuple[list[str], list[Path]] | None:
-    """Return the names of a template and those it calls for, and which facts they all show.
+def _needs(env: "Environment", template: "Template") -> list[Path] | None:
+    """Return which facts a template and those it calls for show.
 
-    `None` where that can't be told before it is rendered.
+    `None` where that can't be told before it is rendered. All are loaded: where one of them has
+    changed, `reread` has all loaded anew, and so the template is another.
     """
     from jinja2 import TemplateNotFound, meta, nodes
 
@@ -68,6 +68,7 @@ def _needs(env: "Environment", template: "Template") -> tuple[list[str], list[Pa
         if name is None:
             return None
         try:
+            env.get_template(name)
             tree = env.parse(env.loader.get_source(env, name)[0])
         except TemplateNotFound:
             # One that may be missing, or else rendering says so.
@@ -78,7 +79,7 @@ def _needs(env: "Environment", template: "Template") -> tuple[list[str], list[Pa
                 names.append(call.args[0].value if isinstance(call.args[0], nodes.Const) else None)
         given = meta.find_undeclared_variables(tree)
         paths.update((path, None) for path in _paths(tree) if path[0] in given)
-    return [name for name in names if name], list(paths)
+    return list(paths)
 
 
 def _paths(node: "Node") -> Iterator[Path]:

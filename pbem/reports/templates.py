@@ -65,10 +65,18 @@ def environment(folder: Path | None, game: str | None, markup: bool) -> "Environ
         keep_trailing_newline=True,
         finalize=printable,
     )
-    made.globals["once"] = pass_context(_once)
+    made.globals["once"] = pass_context(
+        partial(_once, environment(folder, game, False) if markup else made)
+    )
     # What is escaped already is never escaped twice.
     made.filters.update(
-        wrap=wrap, fit=fit, plural=plural, listed=listed, said=said, forceescape=escape
+        wrap=wrap,
+        fit=fit,
+        plural=plural,
+        signed=signed,
+        listed=listed,
+        said=said,
+        forceescape=escape,
     )
     _made.append(made)
     return made
@@ -113,13 +121,10 @@ def render(
         raise TemplateFault(_located(error, f"{type(error).__name__}: {error}")) from error
 
 
-def _once(context: "Context", name: str) -> str:
-    """Include another template, rendered once for all readers to whom it says the same."""
-    from markupsafe import Markup
-
-    env = context.environment
-    text = render_once(env, env.get_template(name), context.get_all())
-    return Markup(text) if env.autoescape else Ours(text)
+def _once(texts: "Environment", context: "Context", name: str) -> str:
+    """Return what a text template says, rendered once for all readers to whom it says the same."""
+    text = render_once(texts, texts.get_template(name), context.get_all())
+    return text if context.environment.autoescape else Ours(text)
 
 
 def printable(value: Any) -> Any:
@@ -220,6 +225,11 @@ def columns(text: str) -> int:
 def plural(n: int, one: str, many: str) -> str:
     """Return `one` where n is 1, else `many`: `{{ n }} {{ n | plural("army", "armies") }}`."""
     return one if n == 1 else many
+
+
+def signed(n: int | None) -> str:
+    """Return by how much something has changed, with its sign; nothing for `None`."""
+    return "" if n is None else f"{n:+}" if n else "0"
 
 
 def listed(items: Iterable[Any]) -> str:

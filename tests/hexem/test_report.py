@@ -16,6 +16,8 @@ from pbem.games.hexem.drawing import drawn, letters
 from pbem.games.hexem.picture import colour, ink
 from pbem.games.hexem.state import NOBODY, State
 from pbem.reports import picture
+from pbem.reports.letters import fragment
+from pbem.reports.letters import part as text_of
 from pbem.reports.templates import environment, render
 from tests.hexem.conftest import played, position
 
@@ -34,7 +36,8 @@ PARTS = ("headline.txt", "report.txt", "report.html", "form.txt", "picture.txt",
 
 def rendered(part: str, state: State, seat: str | None, events: Sequence[Event] = ()) -> str:
     """Render one of the game's templates as a letter would."""
-    context = {
+    facts = {
+        "game": "hexem",
         "match": "hexem1",
         "seat": seat,
         "seats": state.seats,
@@ -44,8 +47,7 @@ def rendered(part: str, state: State, seat: str | None, events: Sequence[Event] 
         "events": events,
         "turn": state.turn,
     }
-    markup = part.endswith((".html", ".svg"))
-    return render(environment(None, "hexem", markup), f"hexem/{part}", context)
+    return (fragment if part.endswith((".html", ".svg")) else text_of)(part, facts)
 
 
 def war(seats: int, turns: int = 7) -> list[tuple[State, Sequence[Event]]]:
