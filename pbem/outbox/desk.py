@@ -48,6 +48,7 @@ class Desk:
         self._now = now
         self._claim = ExitStack()
         self._next: dict[int, Letter] = {}
+        self._is_ready = False
         self._read_at = time.monotonic()
 
     def letter(self, number: int, match: int | None) -> Letter | None:
@@ -73,10 +74,20 @@ class Desk:
             return []
         given = {"number": number, "last": number + AHEAD, "match": match, "now": self._now}
         found = self.session.scalars(_NEXT, given).all()
+        if found and not self._is_ready:
+            self._make_ready()
         if found and match is not None:
             # A session holds only what somebody else holds.
             at_hand["match"] = self._match(match)
         return found
+
+    def _make_ready(self) -> None:
+        """Have templates that have changed since the last round read anew."""
+        # Words and pictures take long to import, and most ticks send nothing.
+        from pbem.reports import reread
+
+        reread()
+        self._is_ready = True
 
     def _match(self, match: int) -> list[Match | Seat]:
         found = self.session.scalars(_MATCH, {"match": match}).one()

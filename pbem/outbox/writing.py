@@ -28,9 +28,8 @@ def compose(session: Session, config: Config, letter: Letter, now: datetime) -> 
     The same letter gives the same bytes at every try, but for how far away the deadline is.
     Raise `TemplateFault` where a template is broken.
     """
-    from pbem.reports import mime, reread, words
+    from pbem.reports import mime, words
 
-    kept(session, "reread", reread)
     said = words(letter.kind, _facts(session, config, letter, now), config.templates_folder)
     return mime(said, _envelope(session, config, letter))
 

@@ -13,17 +13,27 @@ def calendar(facts: Mapping[str, Any], summary: str) -> bytes:
     letter was written: it must grow when a deadline is moved or a turn undone, where a turn's
     number would not.
     """
+    from icalendar.parser import Contentline
+
     host = facts["address"].rpartition("@")[2]
-    uid = f"UID:{facts['match']}-{_token(facts['seat'])}@{host}"
-    # Folded as all lines are (RFC 5545, 3.1).
-    folded = "\r\n ".join(uid[at : at + 74] for at in range(0, len(uid), 74))
-    event = _event(facts["written"], facts["deadline"]["utc"], facts["address"], summary)
-    return event.replace(b"UID:", folded.encode(), 1)
+    uid = Contentline(f"UID:{facts['match']}-{_token(facts['seat'])}@{host}")
+    about = _about(summary, facts["written"], facts["deadline"]["utc"], facts["address"])
+    return about.replace(b"\r\nUID:\r\n", b"\r\n%b\r\n" % uid.to_ical())
 
 
 @lru_cache(maxsize=1)
-def _event(written: str, deadline: str, address: str, summary: str) -> bytes:
-    """Write what is the same for all seats, with a UID that is left empty."""
+def _about(summary: str, *deadline: str) -> bytes:
+    """Write what is the same for all readers of a match, with an UID that is left empty."""
+    from icalendar import vText
+    from icalendar.parser import Contentline, Parameters
+
+    line = Contentline.from_parts("SUMMARY", Parameters(), vText(summary)).to_ical()
+    return _event(*deadline).replace(b"\r\nSUMMARY:\r\n", b"\r\n%b\r\n" % line)
+
+
+@lru_cache(maxsize=1)
+def _event(written: str, deadline: str, address: str) -> bytes:
+    """Write what many matches have in common, with an UID and a summary that are left empty."""
     from icalendar import Calendar, Event, vCalAddress
 
     now = datetime.fromisoformat(written)
@@ -32,7 +42,7 @@ def _event(written: str, deadline: str, address: str, summary: str) -> bytes:
     event.add("dtstamp", now)
     event.add("dtstart", datetime.fromisoformat(deadline))
     event.add("sequence", int(now.timestamp()) // 60)
-    event.add("summary", summary)
+    event.add("summary", "")
     event.add("organizer", vCalAddress(f"mailto:{address}"))
     event.add("status", "CONFIRMED")
     event.add("transp", "TRANSPARENT")

@@ -5,11 +5,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, select, update
 
 from pbem import rounds, store
 from pbem.config import Config
@@ -75,6 +76,21 @@ def test_mail_received_before_the_deadline_and_fetched_after_it_counts(
     with store.reading(engine) as session:
         orders = session.scalars(select(Turn.orders).where(Turn.number == 1)).one()
         assert orders["Ann"].strip() == "BID x 3"
+
+
+def test_a_template_that_is_changed_between_two_rounds_is_read_anew(
+    match: str, engine: Engine, house: Config
+) -> None:
+    house = replace(house, templates="mine")
+    subject = house.folder / "mine" / "welcome" / "subject.txt"
+    subject.parent.mkdir(parents=True)
+    for number in (1, 2):
+        subject.write_text(f"Welcome in words of my own, {number}")
+        os.utime(subject, (number, number))
+        rounds.tick(engine, house, NOW)
+        assert {one["Subject"] for one in sent(house)[-2:]} == {subject.read_text()}
+        with store.writing(engine) as session:
+            session.execute(update(Letter).values(status="queued"))
 
 
 def test_every_letter_has_one_message_id_for_all_tries(

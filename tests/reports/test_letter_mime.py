@@ -199,6 +199,17 @@ def test_rfc_5546_the_deadline_is_published_under_one_uid_for_each_seat(facts: F
     assert all(uid.isascii() and " " not in uid for uid in uids)
 
 
+def test_rfc_5545_matches_with_one_deadline_have_summaries_of_their_own(facts: Facts) -> None:
+    long = "Fences, hedges; and " + "walls " * 20
+    for match, title in (("fence1", "Fences"), ("fence2", "Fences"), ("fence2", long)):
+        raw = words("report", facts | {"match": match, "title": title}).calendar
+        assert raw is not None
+        assert max(map(len, raw.split(b"\r\n"))) <= 75
+        event = Calendar.from_ical(raw).walk("VEVENT")[0]
+        assert str(event["SUMMARY"]) == f"{title}: orders due in {match}"
+        assert str(event["UID"]) == f"{match}-Ann@example.org"
+
+
 @pytest.mark.parametrize("kind", ["receipt", "confirm", "over", "reminder", "notice"])
 def test_letters_without_a_new_deadline_bring_no_calendar(kind: str, facts: Facts) -> None:
     assert words(kind, facts).calendar is None
