@@ -13,22 +13,16 @@ def calendar(facts: Mapping[str, Any], summary: str) -> bytes:
     letter was written: it must grow when a deadline is moved or a turn undone, where a turn's
     number would not.
     """
-    from icalendar.parser import Contentline
-
     host = facts["address"].rpartition("@")[2]
-    uid = Contentline(f"UID:{facts['match']}-{_token(facts['seat'])}@{host}")
+    uid = f"{facts['match']}-{_token(facts['seat'])}@{host}"
     about = _about(summary, facts["written"], facts["deadline"]["utc"], facts["address"])
-    return about.replace(b"\r\nUID:\r\n", b"\r\n%b\r\n" % uid.to_ical())
+    return _with(about, "UID", uid)
 
 
 @lru_cache(maxsize=1)
 def _about(summary: str, *deadline: str) -> bytes:
     """Write what is the same for all readers of a match, with an UID that is left empty."""
-    from icalendar import vText
-    from icalendar.parser import Contentline, Parameters
-
-    line = Contentline.from_parts("SUMMARY", Parameters(), vText(summary)).to_ical()
-    return _event(*deadline).replace(b"\r\nSUMMARY:\r\n", b"\r\n%b\r\n" % line)
+    return _with(_event(*deadline), "SUMMARY", summary)
 
 
 @lru_cache(maxsize=1)
@@ -52,6 +46,15 @@ def _event(written: str, deadline: str, address: str) -> bytes:
     made.add("method", "PUBLISH")
     made.add_component(event)
     return bytes(made.to_ical())
+
+
+def _with(event: bytes, name: str, text: str) -> bytes:
+    """Fill in a property that was left empty."""
+    from icalendar import vText
+    from icalendar.parser import Contentline, Parameters
+
+    line: Any = Contentline.from_parts(name, Parameters(), vText(text))
+    return event.replace(f"\r\n{name}:\r\n".encode(), b"\r\n%b\r\n" % line.to_ical())
 
 
 def _token(seat: str) -> str:
