@@ -76,17 +76,17 @@ def mime(words: Words, envelope: Envelope) -> bytes:
     All is ASCII, unless an address itself is not (then the transport needs SMTPUTF8).
     """
     seed = envelope.message_id
-    body = _leaf("text/plain; charset=utf-8", _text(words.text))
+    body = _text("text/plain; charset=utf-8", words.text)
     if words.html is not None:
-        html = _leaf("text/html; charset=utf-8", _text(words.html))
+        html = _text("text/html; charset=utf-8", words.html)
         if words.pictures:
             parts = [html, *map(_image, words.pictures)]
             html = _multipart('related; type="text/html"', parts, seed + "/related")
         body = _multipart("alternative", [body, html], seed + "/alternative")
     if words.calendar is not None:
-        invitation = _leaf(
+        invitation = _text(
             "text/calendar; charset=utf-8; method=PUBLISH",
-            words.calendar,
+            words.calendar.decode(),
             'Content-Disposition: attachment; filename="deadline.ics"',
         )
         body = _multipart("mixed", [body, invitation], seed + "/mixed")
@@ -159,41 +159,46 @@ def _identifiers(found: Sequence[str]) -> list[str]:
     return [f"<{one}>" for one in bare if _MESSAGE_ID.fullmatch(one)]
 
 
-def _text(text: str) -> bytes:
-    """Return a text in UTF-8, its lines ended by CRLF, the last one too."""
-    lines = text.encode(errors="replace").replace(_CRLF, b"\n").rstrip(b"\n") + b"\n"
-    return lines.replace(b"\n", _CRLF)
+def _text(kind: str, text: str, *more: str) -> Part:
+    """Write a part that holds a text, by the shortest encoding that is safe on the wire.
 
-
-def _leaf(kind: str, content: bytes, *more: str) -> Part:
-    """Write a part that holds a text or data, by the shortest encoding that is safe on the wire."""
-    way, coded = _coded(content, kind.startswith("text/"))
-    headers = [f"Content-Type: {kind}", f"Content-Transfer-Encoding: {way}", *more, "", ""]
-    return ["\r\n".join(headers).encode("ascii"), coded]
-
-
-def _coded(content: bytes, text: bool) -> tuple[str, bytes]:
-    if text:
-        lines = content.split(_CRLF)
-        if content.isascii() and max(map(len, lines)) <= _LONGEST_LINE:
-            return "7bit", content
-        printable = _CRLF.join(map(_printable, lines))
-        if len(printable) < len(content) * 4 // 3:
-            return "quoted-printable", printable
-    return "base64", encodebytes(content).replace(b"\n", _CRLF)
+    It is in UTF-8, its lines ended by CRLF, the last one too.
+    """
+    lines = text.replace("\r\n", "\n").rstrip("\n").split("\n")
+    lines.append("")
+    if text.isascii() and max(map(len, lines)) <= _LONGEST_LINE:
+        return _leaf(kind, "7bit", "\r\n".join(lines).encode("ascii"), *more)
+    printable = _CRLF.join(map(_printable, lines))
+    # No text is shorter in UTF-8 than it has letters.
+    if len(printable) >= len(text) * 4 // 3:
+        content = "\r\n".join(lines).encode(errors="replace")
+        if len(printable) >= len(content) * 4 // 3:
+            return _leaf(kind, "base64", _base64(content), *more)
+    return _leaf(kind, "quoted-printable", printable, *more)
 
 
 @lru_cache(maxsize=1024)
-def _printable(line: bytes) -> bytes:
+def _printable(line: str) -> bytes:
     """Write a line as quoted-printable; the letters of a match have most of theirs in common."""
-    return b2a_qp(line, istext=True).replace(b"=\n", b"=\r\n")
+    return b2a_qp(line.encode(errors="replace"), istext=True).replace(b"=\n", b"=\r\n")
+
+
+def _base64(content: bytes) -> bytes:
+    return encodebytes(content).replace(b"\n", _CRLF)
+
+
+def _leaf(kind: str, way: str, coded: bytes, *more: str) -> Part:
+    """Write a part that holds a text or data, encoded by a way that is safe on the wire."""
+    headers = [f"Content-Type: {kind}", f"Content-Transfer-Encoding: {way}", *more, "", ""]
+    return ["\r\n".join(headers).encode("ascii"), coded]
 
 
 @lru_cache(maxsize=16)
 def _image(picture: Picture) -> Part:
     return _leaf(
         "image/png",
-        picture.png,
+        "base64",
+        _base64(picture.png),
         f"Content-ID: <{_address(picture.cid)}>",
         'Content-Disposition: inline; filename="picture.png"',
     )
