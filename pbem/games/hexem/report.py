@@ -33,12 +33,15 @@ def page(state: State, seat: str | None, events: Sequence[Event]) -> dict[str, A
     """
     common = _common(state, *events)
     standings = [{**row, "me": row["seat"] == seat} for row in common["standings"]]
+    front, chances = [], []
+    if seat is not None and state.phase == "muster":
+        front, chances = _fronts(state)[seat], _chances(state)[seat]
     return {
         **common,
         "standings": standings,
         "me": next((row for row in standings if row["me"]), None),
-        "front": _front(state, seat),
-        "chances": _chances(state, seat),
+        "front": _listed(front),
+        "chances": _listed(chances),
     }
 
 
@@ -206,23 +209,19 @@ def _sides(state: State) -> list[dict[int, int]]:
     return found
 
 
-def _front(state: State, seat: str | None) -> Json:
-    """Return the reader's hexes next to other players, the most endangered first.
+@last.kept
+def _fronts(state: State) -> dict[str, list[Json]]:
+    """Return each seat's hexes next to other players, the most endangered first.
 
     Each has the strongest neighbour and what he could muster there; `falls` where that would do.
     """
-    if seat is None or state.phase != "muster":
-        return {"hexes": [], "more": 0}
-    me = state.seats.index(seat)
-    rows: list[Json] = []
+    rows: dict[str, list[Json]] = {seat: [] for seat in state.seats}
     for at, sides in enumerate(_sides(state)):
-        if state.owners[at] != me:
-            continue
+        me, number = state.owners[at], state.armies[at]
         rivals = {owner: n for owner, n in sides.items() if owner not in (me, NOBODY)}
-        if rivals:
+        if me != NOBODY and rivals:
             rival = max(rivals, key=lambda owner: rivals[owner])
-            number = state.armies[at]
-            rows.append(
+            rows[state.seats[me]].append(
                 {
                     "hex": state.labels[at],
                     "armies": number,
@@ -232,22 +231,27 @@ def _front(state: State, seat: str | None) -> Json:
                     "gather": sides.get(me, 0),
                 }
             )
-    rows.sort(key=lambda row: (not row["falls"], -row["strength"] / max(1, row["armies"])))
-    return {"hexes": rows[:_LISTED], "more": max(0, len(rows) - _LISTED)}
+    for found in rows.values():
+        found.sort(key=lambda row: (not row["falls"], -row["strength"] / max(1, row["armies"])))
+    return rows
 
 
-def _chances(state: State, seat: str | None) -> Json:
-    """Return the hexes of others that one muster of the reader's would take today."""
-    if seat is None or state.phase != "muster":
-        return {"hexes": [], "more": 0}
-    me = state.seats.index(seat)
-    rows: list[Json] = []
+@last.kept
+def _chances(state: State) -> dict[str, list[Json]]:
+    """Return, by seat, the hexes of others that one muster of his would take today."""
+    rows: dict[str, list[Json]] = {seat: [] for seat in state.seats}
     for at, sides in enumerate(_sides(state)):
-        owner, number, gather = state.owners[at], state.armies[at], sides.get(me, 0)
-        if owner != me and gather and gather >= 3 * number:
-            holder = None if owner == NOBODY else state.seats[owner]
-            rows.append(
-                {"hex": state.labels[at], "owner": holder, "armies": number, "gather": gather}
-            )
-    rows.sort(key=lambda row: (row["owner"] is None, -row["gather"]))
+        owner, number = state.owners[at], state.armies[at]
+        holder = None if owner == NOBODY else state.seats[owner]
+        for other, gather in sides.items():
+            if other not in (owner, NOBODY) and gather and gather >= 3 * number:
+                rows[state.seats[other]].append(
+                    {"hex": state.labels[at], "owner": holder, "armies": number, "gather": gather}
+                )
+    for found in rows.values():
+        found.sort(key=lambda row: (row["owner"] is None, -row["gather"]))
+    return rows
+
+
+def _listed(rows: Sequence[Json]) -> Json:
     return {"hexes": rows[:_LISTED], "more": max(0, len(rows) - _LISTED)}
