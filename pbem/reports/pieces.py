@@ -24,7 +24,7 @@ from PIL import Image, ImageChops
 from PIL.PngImagePlugin import PngImageFile
 
 from pbem.reports import fonts
-from pbem.reports.sheet import CLEAR, Colour, Piece, Sheet, over
+from pbem.reports.sheet import CLEAR, Colour, Piece, Sheet
 
 _SVG = "http://www.w3.org/2000/svg"
 _PICTURE = re.compile(r"\s*(<svg\b[^>]*)>(.*)</svg>\s*", re.DOTALL)
@@ -155,16 +155,7 @@ def _read(inside: str, pen: Pen) -> Iterator[Placed]:
 
 @lru_cache(maxsize=2048)
 def _group(part: str, pen: Pen) -> list[Placed]:
-    """Return the pieces of a small group; what lies upon a single colour is blended with it."""
-    found: list[Placed] = []
-    for piece, x, y in _pieces(part, True, pen):
-        parts = [ground.within(piece.at(x - left, y - top)) for ground, left, top in found]
-        under = [part for part in parts if part.pixels]
-        if len(under) == 1 and under[0].size == piece.size and under[0].is_solid:
-            colour, *more = under[0].shades
-            piece = piece if more else over(piece, colour)
-        found.append((piece, x, y))
-    return found
+    return list(_pieces(part, True, pen))
 
 
 def _pieces(part: str, in_group: bool, pen: Pen) -> Iterator[Placed]:

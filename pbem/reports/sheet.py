@@ -3,32 +3,39 @@
 import re
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from io import BytesIO
+from itertools import groupby, starmap
 from operator import itemgetter
+from typing import Any
 
 from PIL import Image
-from PIL.PngImagePlugin import putchunk
 from zlib_ng import zlib_ng
 
 # Red, green, blue, and how opaque, a byte each.
 Colour = bytes
 # The first column and row, and those behind the last.
 Box = tuple[int, int, int, int]
+# What a Pillow image has inside, `Image.im`; its class has no public name. It does what the image
+# does without the checks, which take longer than to paste a small piece.
+Core = Any
+Getter = Callable[[memoryview], tuple[int, ...]]
 
 CLEAR: Colour = bytes(4)
 _MOST_COLOURS = 256
 # The colours of edges are rounded to so much of 255, so that there are fewer of them.
 _COARSE = 28
 _SOFT = re.compile(b"\1")
+# By a piece's numbers: 0 is the clear colour.
+_IS_SEEN = bytes(1) + b"\xff" * 255
 
 
 @dataclass(frozen=True, eq=False)
 class Piece:
     """What a piece looks like: its colours, by them its pixels row by row, and where they lie.
 
-    The box is counted from the place of the piece. A single pixel stands for all in the box.
+    The first colour is the clear one. The box is counted from the place of the piece. A single
+    pixel stands for all in the box.
     """
 
     colours: tuple[Colour, ...]
@@ -52,20 +59,9 @@ class Piece:
         return {colour for number, colour in enumerate(self.colours) if number in self.pixels}
 
     @cached_property
-    def is_solid(self) -> bool:
-        """Whether nothing is seen of what lies beneath."""
-        return all(colour[3] == 255 for colour in self.shades)
-
-    @cached_property
-    def mask(self) -> Image.Image | None:
-        """Where it isn't clear, if it is clear anywhere."""
-        table = bytes(255 * (colour[3] > 0) for colour in self.colours)
-        return self.image(table) if CLEAR in self.shades else None
-
-    def image(self, table: bytes) -> Image.Image:
-        """Return its pixels, each the number that a table has for its colour."""
-        pixels = self.pixels.translate(table.ljust(256, b"\0"))
-        return Image.frombuffer("L", self.size, pixels, "raw", "L", 0, 1)
+    def is_firm(self) -> bool:
+        """Whether nothing of it mixes with what lies beneath."""
+        return all(colour[3] in (0, 255) for colour in self.shades)
 
     def within(self, box: Box) -> "Piece":
         """Return what lies in a box; it has no pixels where that is nothing."""
@@ -95,30 +91,80 @@ def _over(upper: Colour, lower: Colour) -> Colour:
     return bytes((*mixed, round(opaque)))
 
 
-@lru_cache(maxsize=2048)
-def over(piece: Piece, lower: Colour) -> Piece:
-    """Return what is seen of a piece over a colour."""
-    return replace(piece, colours=tuple(_over(upper, lower) for upper in piece.colours))
-
-
 @lru_cache(maxsize=1024)
 def _nearest(colour: Colour, among: tuple[Colour, ...]) -> Colour:
     return min(among, key=lambda one: sum((a - b) ** 2 for a, b in zip(colour, one, strict=True)))
 
 
-@lru_cache(maxsize=512)
-def _soft(piece: Piece, stride: int) -> tuple[list[int], bytes, Callable[..., tuple[int, ...]]]:
-    """Return which pixels of a piece mix with what lies beneath, what they are, and a getter.
+# Some rows of a piece: their image, how many they are, and a mask where not all of it is seen.
+Band = tuple[Core, int, tuple[Core, ...]]
 
-    They are counted from its first pixel on, in rows of a sheet that are so long.
+
+@lru_cache(maxsize=4096)
+def _bands(piece: Piece, table: bytes, is_whole: bool) -> list[Band]:
+    """Return the images of a piece, from top to bottom, each pixel the number a table has for it.
+
+    Unless the piece is whole, what is clear of it isn't seen. To leave that out takes long: the
+    rows that have anything clear are by themselves.
+    """
+    wide, _ = piece.size
+    rows = (piece.pixels[at : at + wide] for at in range(0, len(piece.pixels), wide))
+    bands = []
+    for has_clear, some in groupby(rows, lambda row: not is_whole and 0 in row):
+        pixels = b"".join(some)
+        image = _image(pixels.translate(table.ljust(256, b"\0")), wide)
+        mask = (_image(pixels.translate(_IS_SEEN), wide).convert("1").im,) if has_clear else ()
+        bands.append((image.im, image.height, mask))
+    return bands
+
+
+def _image(pixels: bytes, wide: int) -> Image.Image:
+    return Image.frombuffer("L", (wide, len(pixels) // wide), pixels, "raw", "L", 0, 1)
+
+
+@lru_cache(maxsize=512)
+def _soft(piece: Piece, stride: int) -> tuple[list[int], list[Colour], Getter]:
+    """Return which pixels of a piece mix with what lies beneath, their colours, and a getter.
+
+    There is at least one. They are counted from its first pixel on, in rows of a sheet that are
+    so long.
     """
     wide, _ = piece.size
     is_soft = bytes(0 < colour[3] < 255 for colour in piece.colours).ljust(256, b"\0")
     soft = [found.start() for found in _SOFT.finditer(piece.pixels.translate(is_soft))]
     places = [at // wide * stride + at % wide for at in soft]
-    # A getter of fewer than two returns no tuple.
-    getter = itemgetter(*places, *(places[-1:] or (0, 0)))
-    return places, bytes(piece.pixels[at] for at in soft), getter
+    # A getter of a single one would return no tuple.
+    getter = itemgetter(*places, places[-1])
+    return places, [piece.colours[piece.pixels[at]] for at in soft], getter
+
+
+class Palette(dict[tuple[Colour, int], int]):
+    """The colours of a picture by number; which number is seen of a colour over another one's.
+
+    A colour is numbered by its own bytes, or by the next number that no other has. So a piece has
+    the same numbers in most pictures, and its images are kept; what was drawn before is no matter.
+    """
+
+    def __init__(self) -> None:
+        self.colours = [CLEAR] * _MOST_COLOURS
+        self._numbers = {CLEAR: 0}
+
+    def __missing__(self, pair: tuple[Colour, int]) -> int:
+        upper, beneath = pair
+        number = self[pair] = self._number(_over(upper, self.colours[beneath]))
+        return number
+
+    def _number(self, colour: Colour) -> int:
+        """Return the number of a colour; where none is left, that of the nearest one."""
+        if colour not in self._numbers:
+            if len(self._numbers) == _MOST_COLOURS:
+                return self._numbers[_nearest(colour, tuple(self._numbers))]
+            number = zlib_ng.crc32(colour) % 255 + 1
+            while self.colours[number] != CLEAR:
+                number = number % 255 + 1
+            self.colours[number] = colour
+            self._numbers[colour] = number
+        return self._numbers[colour]
 
 
 class Sheet:
@@ -126,15 +172,14 @@ class Sheet:
 
     def __init__(self, width: int, height: int) -> None:
         # In a PNG a byte before each row says how that is filtered (RFC 2083, 6): 0, not at all.
-        self._size = self._stride, self._height = width + 1, height
+        self._stride, self._height = width + 1, height
         self._bytes = bytearray(self._stride * height)
-        self._image = Image.frombuffer("L", self._size, self._bytes, "raw", "L", 0, 1)
+        self._image = Image.frombuffer("L", (self._stride, height), self._bytes, "raw", "L", 0, 1)
         # What is pasted is to be seen in the bytes, not in a copy of them.
         self._image.readonly = 0
-        self._palette: dict[Colour, int] = {CLEAR: 0}
-        self._colours = [CLEAR]
+        self._core: Core = self._image.im
+        self._palette = Palette()
         self._tables: dict[tuple[tuple[Colour, ...], int], bytes] = {}
-        self._images: dict[tuple[Piece, int], Image.Image] = {}
 
     def lay(self, piece: Piece, x: int, y: int) -> None:
         """Lay a piece over what lies there already; what lies beyond the sheet is cut off."""
@@ -142,75 +187,69 @@ class Sheet:
         if box[0] < 1 or box[1] < 0 or box[2] > self._stride or box[3] > self._height:
             piece = piece.within((-x, -y, self._stride - x - 1, self._height - y))
             box = piece.at(x + 1, y)
-        if len(piece.pixels) > 1:
-            self._mix(piece, box)
-        elif piece.pixels:
-            self._fill(piece, box)
-
-    def _fill(self, piece: Piece, box: Box) -> None:
-        """Lay a piece of one colour."""
-        (pixel,) = piece.pixels
-        if piece.is_solid:
-            self._image.paste(self._table(piece, 0)[pixel], box)
+        if len(piece.pixels) < 2:
+            for pixel in piece.pixels:
+                self._fill(piece.colours[pixel], box)
+        elif piece.is_firm:
+            self._paste(piece, box, 0)
         else:
+            least, most = self._core.crop(box).getextrema()
+            if least == most:
+                self._paste(piece, box, least, is_whole=True)
+            else:
+                self._mix(piece, box)
+
+    def _fill(self, colour: Colour, box: Box) -> None:
+        """Lay a colour all over a box."""
+        if colour[3] == 255:
+            self._core.paste(self._palette[colour, 0], box)
+        elif colour != CLEAR:
             under = self._image.crop(box)
             counts = enumerate(under.histogram())
-            table = [count and self._table(piece, number)[pixel] for number, count in counts]
+            table = [count and self._palette[colour, number] for number, count in counts]
             self._image.paste(under.point(table), box)
 
-    def _mix(self, piece: Piece, box: Box) -> None:
-        """Lay a piece of several colours, some of which may let through what lies beneath."""
-        if piece.is_solid:
-            self._image.paste(self._over_one(piece, 0), box)
-            return
-        first = box[1] * self._stride + box[0]
-        places, pixels, getter = _soft(piece, self._stride)
-        beneath = getter(memoryview(self._bytes)[first:])
-        # Nearly all pieces lie over a single colour.
-        one = beneath[0]
-        self._image.paste(self._over_one(piece, one), box, piece.mask)
-        if beneath.count(one) < len(beneath):
-            tables = {number: self._table(piece, number) for number in set(beneath)}
-            for place, pixel, number in zip(places, pixels, beneath, strict=False):
-                if number != one:
-                    self._bytes[first + place] = tables[number][pixel]
+    def _paste(self, piece: Piece, box: Box, beneath: int, is_whole: bool = False) -> None:
+        """Lay a piece as it is over a single colour, and its clear pixels too where it is whole."""
+        left, top, right, _ = box
+        for image, rows, mask in _bands(piece, self._table(piece, beneath), is_whole):
+            self._core.paste(image, (left, top, right, top + rows), *mask)
+            top += rows
 
-    def _over_one(self, piece: Piece, beneath: int) -> Image.Image:
-        """Return a piece as it is over a single entry of the palette."""
-        image = self._images.get((piece, beneath))
-        if image is None:
-            image = self._images[piece, beneath] = piece.image(self._table(piece, beneath))
-        return image
+    def _mix(self, piece: Piece, box: Box) -> None:
+        """Lay a piece that lets through several colours beneath it."""
+        first = box[1] * self._stride + box[0]
+        places, uppers, getter = _soft(piece, self._stride)
+        beneath = getter(memoryview(self._bytes)[first:])
+        one = beneath[0]
+        self._paste(piece, box, one)
+        for place, upper, number in zip(places, uppers, beneath, strict=False):
+            if number != one:
+                self._bytes[first + place] = self._palette[upper, number]
 
     def _table(self, piece: Piece, beneath: int) -> bytes:
-        """Return which entry of the palette each colour of a piece is over another entry."""
+        """Return which number each colour of a piece has over that of another one."""
         table = self._tables.get((piece.colours, beneath))
         if table is None:
-            seen = (_over(upper, self._colours[beneath]) for upper in piece.colours)
-            table = self._tables[piece.colours, beneath] = bytes(map(self._entry, seen))
+            table = bytes([self._palette[upper, beneath] for upper in piece.colours])
+            self._tables[piece.colours, beneath] = table
         return table
-
-    def _entry(self, colour: Colour) -> int:
-        """Return a colour's place in the palette; where that is full, that of the nearest one."""
-        if colour not in self._palette:
-            if len(self._palette) == _MOST_COLOURS:
-                return self._palette[_nearest(colour, tuple(self._palette))]
-            self._palette[colour] = len(self._palette)
-            self._colours.append(colour)
-        return self._palette[colour]
 
     def png(self) -> bytes:
         """Write the picture as a PNG (RFC 2083)."""
-        # Half of the time that zlib takes at its fastest, and less room; Pillow has zlib inside.
-        packed = zlib_ng.compress(self._bytes, 2)
-        file = BytesIO()
-        file.write(b"\x89PNG\r\n\x1a\n")
-        for kind, body in (
+        colours = self._palette.colours
+        chunks = (
             (b"IHDR", struct.pack(">IIBBBBB", self._stride - 1, self._height, 8, 3, 0, 0, 0)),
-            (b"PLTE", b"".join(colour[:3] for colour in self._colours)),
-            (b"tRNS", bytes(colour[3] for colour in self._colours)),
-            (b"IDAT", packed),
+            (b"PLTE", b"".join(colour[:3] for colour in colours)),
+            (b"tRNS", bytes(colour[3] for colour in colours)),
+            # Half of the time that zlib takes at its fastest, and less room.
+            (b"IDAT", zlib_ng.compress(self._bytes, 2)),
             (b"IEND", b""),
-        ):
-            putchunk(file, kind, body)
-        return file.getvalue()
+        )
+        return b"\x89PNG\r\n\x1a\n" + b"".join(starmap(_chunk, chunks))
+
+
+def _chunk(kind: bytes, body: bytes) -> bytes:
+    """Return a part of a PNG: its length, its kind, what is in it, and a checksum of these two."""
+    check = zlib_ng.crc32(body, zlib_ng.crc32(kind))
+    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", check)

@@ -1,6 +1,9 @@
 """Pictures laid out of pieces look as when drawn whole; what can't be laid is drawn whole."""
 
+import subprocess
+import sys
 from collections.abc import Callable
+from hashlib import sha256
 from io import BytesIO
 from random import Random
 
@@ -96,13 +99,48 @@ def test_a_piece_is_drawn_once_for_all_pictures() -> None:
     assert len(drawn) == 2
 
 
+def patches(seed: int, count: int) -> str:
+    """Return so many patches, each of a colour that no other seed has."""
+    rng = Random(seed)
+    return "".join(
+        f'<rect x="{at % 40 * 5}" y="{at // 40 * 8}" width="5" height="8" '
+        f'fill="#{rng.randrange(1 << 24):06x}"/>'
+        for at in range(count)
+    )
+
+
 def test_the_same_picture_has_the_same_bytes_whatever_was_drawn_before() -> None:
-    one, other = (svg(PICTURES[name]) for name in ("lines of text", "a ring over two colours"))
+    names = ("lines of text", "a ring over two colours")
+    texts = [svg(one) for one in (*map(PICTURES.get, names), patches(2, 100), patches(3, 300))]
     # What draws is part of what is kept, so that another function finds nothing kept.
     first, second = (lambda text: _drawn(text), lambda text: _drawn(text))
-    drawn = [pieces.laid(text, SCALE, first) for text in (one, other)]
-    assert drawn[::-1] == [pieces.laid(text, SCALE, second) for text in (other, one)]
-    assert drawn == [pieces.laid(text, SCALE, first) for text in (one, other)]
+    drawn = [pieces.laid(text, SCALE, first) for text in texts]
+    assert drawn[::-1] == [pieces.laid(text, SCALE, second) for text in texts[::-1]]
+    assert drawn == [pieces.laid(text, SCALE, first) for text in texts]
+
+
+def test_the_same_picture_has_the_same_bytes_in_another_process() -> None:
+    texts = [svg(patches(seed, 200)) for seed in (4, 5)]
+    here = [sha256(pieces.laid(text, SCALE, _drawn)).hexdigest() for text in texts]
+    program = """if True:
+        from hashlib import sha256
+        import sys
+        from pbem.reports import picture
+        print(sha256(picture(sys.stdin.read())).hexdigest())
+    """
+    for text, digest in zip(texts, here, strict=True):
+        command = [sys.executable, "-c", program]
+        run = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
+        assert run.stdout.strip() == digest
+
+
+def test_a_piece_has_its_colours_among_whatever_others() -> None:
+    middle = (90, 50, 110, 90)
+    group = f'<g transform="translate(50 35)">{HEX}<text y="6" fill="#fff">12</text></g>'
+    alone = laid(svg(group)).crop(middle)
+    assert len(alone.getcolors()) > 3
+    for seed in range(6, 12):
+        assert laid(svg(patches(seed, 150) + group)).crop(middle) == alone
 
 
 IN_GROUPS = {
@@ -127,21 +165,22 @@ def test_what_is_in_a_small_group_looks_as_in_a_great_one(inside: str) -> None:
     assert unlike(one, laid(svg(""))) > 0.01
 
 
+def test_what_is_all_clear_changes_no_pixel() -> None:
+    nothing = '<circle cx="50" cy="40" r="9" fill="none"/>'
+    assert laid(svg(BOX + nothing)) == laid(svg(BOX))
+    assert laid(svg(nothing)) == laid(svg(""))
+
+
 def test_letters_that_touch_are_seen_whole() -> None:
     text = '<text x="4" y="30" font-size="36" font-weight="bold">fjfjfj</text>'
     assert unlike(laid(svg(text, size="110 40")), whole(svg(text, size="110 40"))) < 0.01
 
 
 def test_colours_without_number_are_drawn_by_the_nearest_of_256() -> None:
-    rng = Random(1)
-    shades = [f"#{rng.randrange(1 << 24):06x}" for _ in range(400)]
-    many = [
-        f'<rect x="{at % 40 * 5}" y="{at // 40 * 8}" width="5" height="8" fill="{shade}"/>'
-        for at, shade in enumerate(shades)
-    ]
-    one = laid(svg("".join(many)))
+    many = svg(patches(1, 400))
+    one = laid(many)
     assert 200 < len(one.getcolors(1000)) <= 256
-    assert unlike(one, whole(svg("".join(many)))) < 0.05
+    assert unlike(one, whole(many)) < 0.05
 
 
 STRANGE = {
