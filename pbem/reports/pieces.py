@@ -33,6 +33,7 @@ _NUMBER = re.compile(r"-?(?:\d+\.?\d*|\.\d+)")
 _GROUP = re.compile(
     rf'<g transform="translate\(({_NUMBER.pattern})[ ,]+({_NUMBER.pattern})\)">|</g>'
 )
+_BEFORE_TEXT = re.compile("(?=<text)")
 # What is in a group of so many letters at most may well occur again.
 _SHORT = 1000
 
@@ -155,6 +156,13 @@ def _read(inside: str, pen: Pen) -> Iterator[Placed]:
 
 @lru_cache(maxsize=2048)
 def _group(part: str, pen: Pen) -> list[Placed]:
+    """Return the pieces of a small group: of its shapes, and of each text with what follows it."""
+    return [piece for few in _BEFORE_TEXT.split(part) for piece in _few(few, pen)]
+
+
+@lru_cache(maxsize=2048)
+def _few(part: str, pen: Pen) -> list[Placed]:
+    """Return the pieces of shapes, or of a text, that occur in many groups."""
     return list(_pieces(part, True, pen))
 
 

@@ -151,6 +151,8 @@ IN_GROUPS = {
     "over a ring": f'{HEX}<circle cx="0" cy="0" r="4" fill="none" stroke="#fff"/>'
     '<text x="-7" y="5" fill="#E69F00">II</text>',
     "upon glass": BOX.replace("/>", ' fill-opacity="0.5"/><text x="-6" y="6">12</text>'),
+    "between texts": f'{BOX}<text x="-18" y="9" fill="#fff">V</text>{BOX}<text y="6">VI</text>'
+    '<circle cx="9" cy="9" r="3"/><circle cx="9" cy="9" r="2" fill="#fff"/>',
     "upon glass upon it": BOX + BOX.replace("/>", ' fill-opacity="0.5"/><text y="6">12</text>'),
 }
 
