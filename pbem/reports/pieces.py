@@ -41,7 +41,7 @@ _SHORT = 1000
 _PLAIN_PATH = re.compile(r"[MLQCZ\d., -]+")
 _HEX_COLOUR = re.compile("#(?:[0-9A-Fa-f]{3}){1,2}")
 
-_LINE = "fill stroke stroke-width stroke-dasharray stroke-linejoin"
+_LINE = "shape-rendering fill stroke stroke-width stroke-dasharray stroke-linejoin"
 _KNOWN = {
     "svg": "width height viewBox font-family font-size",
     "text": "x y text-anchor font-size font-weight fill",

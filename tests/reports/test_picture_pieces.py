@@ -54,6 +54,8 @@ PICTURES = {
     'r="15" fill="none" stroke="#111111" stroke-width="2" stroke-dasharray="5 3"/>',
     "a frame with round corners": '<rect x="20" y="10" width="150" height="55" rx="12" '
     'fill="#009E73" fill-opacity="0.3" stroke="#111111" stroke-width="3"/>',
+    "a hard edge": f'<g transform="translate(50 40)">{HEX}</g>'
+    '<polygon points="60,10 120,35 60,70" shape-rendering="crispEdges" fill="#E69F00"/>',
     "an empty frame": '<rect x="9.5" y="9" width="90" height="30" fill="none" stroke="#D55E00"/>',
     "lines of text": '<text x="10" y="20">Bids: Ω and Жук, 0 → 5</text>'
     '<text x="190" y="60" font-size="11" text-anchor="end">Ann’s hexes</text>',
