@@ -217,15 +217,16 @@ class Sheet:
             top += rows
 
     def _mix(self, piece: Piece, box: Box) -> None:
-        """Lay a piece that lets through several colours beneath it."""
+        """Lay a piece over several colours; most often it lets through but one of them."""
         first = box[1] * self._stride + box[0]
         places, uppers, getter = _soft(piece, self._stride)
         beneath = getter(memoryview(self._bytes)[first:])
         one = beneath[0]
         self._paste(piece, box, one)
-        for place, upper, number in zip(places, uppers, beneath, strict=False):
-            if number != one:
-                self._bytes[first + place] = self._palette[upper, number]
+        if beneath.count(one) < len(beneath):
+            for place, upper, number in zip(places, uppers, beneath, strict=False):
+                if number != one:
+                    self._bytes[first + place] = self._palette[upper, number]
 
     def _table(self, piece: Piece, beneath: int) -> bytes:
         """Return which number each colour of a piece has over that of another one."""
