@@ -144,7 +144,9 @@ def _inlined(html: str) -> str:
 
 def _tidy(text: str) -> str:
     """Drop blanks at line ends, and all but one of several empty lines."""
-    text = "\n".join(line.rstrip(" \t") for line in text.split("\n")).strip("\n")
+    if " \n" in text or "\t\n" in text:
+        text = "\n".join([line.rstrip(" \t") for line in text.split("\n")])
+    text = text.rstrip(" \t").strip("\n")
     while "\n\n\n" in text:
         text = text.replace("\n\n\n", "\n\n")
     return text and text + "\n"

@@ -4,8 +4,7 @@ Lines end in CRLF, as RFC 5322 has them; who keeps letters in files may turn the
 """
 
 import re
-from base64 import encodebytes
-from binascii import b2a_qp
+from binascii import b2a_base64, b2a_qp
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -164,7 +163,9 @@ def _text(kind: str, text: str, *more: str) -> Part:
 
     It is in UTF-8, its lines ended by CRLF, the last one too.
     """
-    lines = text.replace("\r\n", "\n").rstrip("\n").split("\n")
+    lines = text.replace("\r\n", "\n").split("\n") if "\r" in text else text.split("\n")
+    while len(lines) > 1 and not lines[-1]:
+        lines.pop()
     lines.append("")
     if text.isascii() and max(map(len, lines)) <= _LONGEST_LINE:
         return _leaf(kind, "7bit", "\r\n".join(lines).encode("ascii"), *more)
@@ -184,7 +185,9 @@ def _printable(line: str) -> bytes:
 
 
 def _base64(content: bytes) -> bytes:
-    return encodebytes(content).replace(b"\n", _CRLF)
+    """Write data in base64, in lines of 76 letters (RFC 2045, 6.8)."""
+    coded = b2a_base64(content, newline=False)
+    return b"".join([coded[at : at + 76] + _CRLF for at in range(0, len(coded), 76)])
 
 
 def _leaf(kind: str, way: str, coded: bytes, *more: str) -> Part:
