@@ -196,7 +196,7 @@ def _tried(
     useless = _outlived(session, letter, now)
     if useless:
         return Verdict("dropped", useless)
-    if _is_for_digest(session, letter):
+    if _is_for_digest(letter):
         return None
     try:
         raw = compose(session, config, letter, now)
@@ -208,7 +208,7 @@ def _tried(
     # A letter that can't be written must not stop the others.
     except Exception as error:
         return Verdict("later", f"{type(error).__name__}: {error}")
-    envelope_from = return_path(session, config, letter)
+    envelope_from = return_path(config, letter)
     done = sender.send(envelope_from, letter.recipient or config.game_master.address, raw)
     if isinstance(done, Accepted):
         return Verdict("sent", left=True)
@@ -258,19 +258,19 @@ def _note(result: Sent, one: Waiting, verdict: Verdict) -> None:
         result.whys.append(f"letter {one.number} to {one.recipient}: {verdict.why}")
 
 
-def _is_for_digest(session: Session, letter: Letter) -> bool:
+def _is_for_digest(letter: Letter) -> bool:
     """Tell whether a letter is to be told in a digest, into which it will be gathered."""
-    if letter.seat_id is None or letter.kind not in _LESSER or letter.facts.get("asked"):
+    if letter.seat is None or letter.kind not in _LESSER or letter.facts.get("asked"):
         return False
-    return session.get_one(Seat, letter.seat_id).mail == "DIGEST"
+    return letter.seat.mail == "DIGEST"
 
 
 def _outlived(session: Session, letter: Letter, now: datetime) -> str:
     """Say why a letter is of no use any more; empty where it still is."""
     if letter.kind == "receipt" and _is_overtaken(session, letter):
         return "overtaken by a newer receipt"
-    if letter.seat_id is not None:
-        seat = session.get_one(Seat, letter.seat_id)
+    match, seat = letter.match, letter.seat
+    if seat is not None:
         if letter.kind in _UNWANTED.get(seat.mail, ()) and not letter.facts.get("asked"):
             return f"its reader wants no such letters (MAIL {seat.mail})"
         if letter.kind == "address":
@@ -278,9 +278,8 @@ def _outlived(session: Session, letter: Letter, now: datetime) -> str:
         # Its token is the new player's, and what it tells may be none of the old one's business.
         if all(one.address != letter.recipient for one in seat.addresses):
             return "the address is the seat's no more"
-    if letter.match_id is None or letter.turn is None:
+    if match is None or letter.turn is None:
         return ""
-    match = session.get_one(Match, letter.match_id)
     if letter.kind in ("reminder", "deadline") and match.turn != letter.turn:
         return "the turn was run, or undone"
     if letter.kind == "reminder" and _is_past(match, now):

@@ -13,7 +13,7 @@ from pbem.game import Event
 from pbem.marker import MARKER
 from pbem.outbox.desk import kept
 from pbem.outbox.facts import facts_of, received
-from pbem.store import Applicant, Letter, Match, Message, Seat, Turn
+from pbem.store import Letter, Match, Seat, Turn
 
 if TYPE_CHECKING:
     from pbem.reports import Envelope
@@ -31,14 +31,13 @@ def compose(session: Session, config: Config, letter: Letter, now: datetime) -> 
     from pbem.reports import mime, words
 
     said = words(letter.kind, _facts(session, config, letter, now), config.templates_folder)
-    return mime(said, _envelope(session, config, letter))
+    return mime(said, _envelope(config, letter))
 
 
 def _facts(session: Session, config: Config, letter: Letter, now: datetime) -> dict[str, Any]:
-    seat = session.get(Seat, letter.seat_id) if letter.seat_id else None
+    match, seat = letter.match, letter.seat
     facts: dict[str, Any] = {"match": None, "game": None, "title": "pbem", "seat": None}
-    if letter.match_id is not None:
-        match = session.get_one(Match, letter.match_id)
+    if match is not None:
         turn = turn_shown(session, match, letter.turn)
         shown = letter.kind in SHOW_A_TURN or bool(letter.facts.get("forecast"))
         facts = facts_of(session, config, match, turn, seat, now, shown=shown)
@@ -49,7 +48,7 @@ def _facts(session: Session, config: Config, letter: Letter, now: datetime) -> d
         "address": config.mail.address,
         "written": letter.created.isoformat(),
     }
-    if letter.match_id is not None and "answers" in letter.facts:
+    if match is not None and "answers" in letter.facts:
         answers = letter.facts["answers"]
         facts["answers"] = {**answers, "received": received(answers["received"], match)}
     if letter.kind not in ("report", "over", "press"):
@@ -107,36 +106,30 @@ def _forecast(session: Session, letter: Letter, seat: Seat) -> list[Event] | Non
     return list(forecast(state, seat.name, lawful))
 
 
-def _bears(session: Session, letter: Letter) -> tuple[Match, str] | None:
+def _bears(letter: Letter) -> tuple[Match, str] | None:
     """Return for which match a letter bears a token, and which: its seat's, its applicant's, or
     (for neither) the game master's; `None` where it bears none."""
-    match = session.get(Match, letter.match_id) if letter.match_id else None
+    match, seat = letter.match, letter.seat
     if match is None:
         return None
-    if letter.seat_id is not None:
-        seat = session.get_one(Seat, letter.seat_id)
-        if letter.kind == "address":
-            asked = letter.recipient
-            return match, identity.address_token(match.name, seat.name, seat.key, asked)
-        return match, matches.token(match, seat)
-    if letter.applicant_id is not None:
-        return match, matches.token(match, session.get_one(Applicant, letter.applicant_id))
-    return None if letter.recipient else (match, matches.token(match, None))
+    if seat is not None and letter.kind == "address":
+        asked = letter.recipient
+        return match, identity.address_token(match.name, seat.name, seat.key, asked)
+    whose = seat or letter.applicant
+    return (match, matches.token(match, whose)) if whose or not letter.recipient else None
 
 
-def _envelope(session: Session, config: Config, letter: Letter) -> "Envelope":
+def _envelope(config: Config, letter: Letter) -> "Envelope":
     from pbem.reports import Envelope
 
     mail = config.mail
-    match = session.get(Match, letter.match_id) if letter.match_id else None
-    bears = _bears(session, letter)
+    match, bears = letter.match, _bears(letter)
     reply_to, message_id = mail.address, f"<pbem.{letter.id}@{mail.host}>"
     if match and bears:
         token = bears[1]
         reply_to = identity.address(mail.address, match.name, token, mail.plus_addressing)
         message_id = identity.message_id(match.name, token, letter.id, mail.host)
-    answered = session.get(Message, letter.answers_id) if letter.answers_id else None
-    answered_id = answered.message_id if answered else None
+    answered_id = letter.answers.message_id if letter.answers else None
     # All letters of a match hang on one root, which is itself never sent.
     root = f"<{match.name}.match@{mail.host}>" if match else None
     return Envelope(
@@ -155,10 +148,10 @@ def _envelope(session: Session, config: Config, letter: Letter) -> "Envelope":
     )
 
 
-def return_path(session: Session, config: Config, letter: Letter) -> str:
+def return_path(config: Config, letter: Letter) -> str:
     """Return the envelope sender: a plus address with the token, so that a bounce says whose it
     is."""
-    bears = _bears(session, letter)
+    bears = _bears(letter)
     if bears is None:
         return config.mail.address
     mailbox, plus = config.mail.address, config.mail.plus_addressing

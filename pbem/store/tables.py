@@ -344,6 +344,11 @@ class Letter(Base):
     sent: Mapped[datetime | None]
     why: Mapped[str] = mapped_column(Words, default="")
 
+    match: Mapped[Match | None] = relationship(viewonly=True)
+    seat: Mapped[Seat | None] = relationship(viewonly=True)
+    applicant: Mapped["Applicant | None"] = relationship(viewonly=True)
+    answers: Mapped["Message | None"] = relationship(viewonly=True)
+
 
 class Entry(Base):
     """An entry in a match's history: when, who, what."""
