@@ -7,14 +7,12 @@ from pbem.store.database import (
     StoreAway,
     StoreCollision,
     StoreFault,
-    alone,
     away,
     check_there,
     connect,
     connected,
     create,
     file_of,
-    hold,
     migrate,
     migrations_folder,
     open,
@@ -24,6 +22,7 @@ from pbem.store.database import (
     stored_version,
     writing,
 )
+from pbem.store.locks import alone, hold
 from pbem.store.rows import (
     gm_orders,
     mark,

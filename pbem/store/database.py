@@ -1,14 +1,11 @@
 """How a database is opened, made, migrated, read and written, and what is wrong with one."""
 
-import fcntl
-import time
-import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
-from sqlalchemy import URL, Engine, TextClause, create_engine, event, inspect, text
+from sqlalchemy import URL, Engine, create_engine, event, inspect, text
 from sqlalchemy.engine import Connection, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError
 from sqlalchemy.orm import Session
@@ -132,7 +129,7 @@ def check_there(engine: Engine) -> None:
     try:
         is_there = path is None or path.exists()
     except OSError as error:
-        helps = (files.remedy(path) if path else "") or _WRITABLE
+        helps = (files.remedy(path) if path else "") or files.WRITABLE
         raise StoreAway(f"{path}: {error.strerror}; {helps}") from error
     if not is_there:
         remedy = "`pbem init` creates it, and `pbem restore FILE` puts back one that was lost"
@@ -224,15 +221,13 @@ def migrations_folder() -> Path:
     return inside if inside.exists() else here.parent / "migrations"
 
 
-_WRITABLE = "let the user who runs pbem write it and its folder (chown)"
-
 # What helps, by what a database says of itself; the last where it says nothing of these.
 _REMEDIES = (
     ("locked", "try again later, or end what locks it"),
     ("full", "make room on its disk"),
     ("I/O error", "make room on its disk, or look whether that is sound"),
-    ("unable to open", _WRITABLE),
-    ("readonly", _WRITABLE),
+    ("unable to open", files.WRITABLE),
+    ("readonly", files.WRITABLE),
     ("not a database", "mend `database` in the config, or move the file away and `pbem restore`"),
     ("malformed", "move its file away, then `pbem restore FILE` puts a backup in its place"),
     ("does not exist", "make it (createuser, createdb -E UTF8), or mend `database` in the config"),
@@ -250,7 +245,7 @@ def remedy(said: str, otherwise: str = "", path: Path | None = None) -> str:
     Of a SQLite database at `path` the very file is named that can't be written.
     """
     helps = next(helps for words, helps in _REMEDIES if words in said)
-    if path is not None and helps is _WRITABLE:
+    if path is not None and helps is files.WRITABLE:
         return files.remedy(path) or helps
     return otherwise if otherwise and helps is _REMEDIES[-1][1] else helps
 
@@ -310,84 +305,3 @@ def connected(
             # A transaction left open would keep a server from clearing up what is deleted.
             connection.execution_options(isolation_level="AUTOCOMMIT")
         yield connection
-
-
-@contextmanager
-def alone(
-    place: Engine | Connection, work: str, item: str = "", *, wait: bool = False
-) -> Iterator[bool]:
-    """Do some work in one process at a time; yield whether it is this one's turn.
-
-    With `item` one process at a time works on each item; on SQLite, on any. With `wait` another
-    process is waited for, and `StoreAway` raised where that takes longer than for any lock. The
-    lock dies with the process that holds it: a file's on SQLite, elsewhere an advisory one of the
-    connection, which is `reading` or `single` (`connected`), or is opened for it.
-    """
-    engine = place.engine
-    path = file_of(engine)
-    if path is not None:
-        with _lock_file(path, Path(f"{path}-{work}.lock")) as file:
-            ours = _is_locked(file, PATIENCE / 1000 if wait else 0)
-            if wait and not ours:
-                what = f"{work} {item}".strip()
-                raise StoreAway(f"{path}: another process has {what} in hand; try again later")
-            yield ours
-    elif engine.dialect.name == "sqlite":
-        yield True
-    else:
-        number = _number(f"{work} {item}" if item else work)
-        opened = connected(place, reading=True) if isinstance(place, Engine) else nullcontext(place)
-        with away(engine), opened as connection:
-            if wait:
-                connection.execute(_lock("pg_advisory_lock"), number)
-            got = wait or bool(connection.scalar(_lock("pg_try_advisory_lock"), number))
-            try:
-                yield got
-            finally:
-                if got and not connection.invalidated:
-                    connection.execute(_lock("pg_advisory_unlock"), number)
-
-
-def hold(session: Session, work: str, *, wait: bool = False) -> bool:
-    """Have a work to oneself until the transaction ends, as with `alone`; tell whether it is.
-
-    On SQLite it always is: one transaction writes at a time.
-    """
-    if session.get_bind().dialect.name == "sqlite":
-        return True
-    if wait:
-        session.execute(_lock("pg_advisory_xact_lock"), _number(work))
-        return True
-    return bool(session.scalar(_lock("pg_try_advisory_xact_lock"), _number(work)))
-
-
-def _lock(function: str) -> TextClause:
-    # Other programs that use the database may have numbers of their own.
-    return text(f"SELECT {function}(1, :number)")
-
-
-def _number(work: str) -> dict[str, int]:
-    return {"number": zlib.crc32(f"pbem {work}".encode()) - 2**31}
-
-
-def _lock_file(path: Path, lock: Path) -> TextIO:
-    """Open a lock file, made where it isn't there; raise `StoreAway` where that can't be."""
-    try:
-        return files.open_lock(path, lock)
-    except OSError as error:
-        helps = files.remedy(path) or _WRITABLE
-        raise StoreAway(f"{lock}: {error.strerror}; {helps}, then try again") from error
-
-
-def _is_locked(file: TextIO, patience: float) -> bool:
-    """Lock a file; tell whether that could be done within so many seconds."""
-    end = time.monotonic() + patience
-    while True:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() >= end:
-                return False
-            time.sleep(0.05)
-        else:
-            return True

@@ -11,6 +11,9 @@ from typing import TextIO
 # What the file itself is not: SQLite's log, and the index of that.
 BESIDE = ("-wal", "-shm")
 
+# What helps where none of the files is found to be at fault.
+WRITABLE = "let the user who runs pbem write it and its folder (chown)"
+
 
 def make(path: Path) -> None:
     """Make an empty file that only its owner can read, where none is; else leave all as it is.
