@@ -136,9 +136,9 @@ def phase(session: Session, match: Match) -> Phase:
     turn = store.turn_of(session, match, read="state")
     if turn is None:
         raise ValueError(f"{match.name} has not begun; it waits for players")
-    game, state = load_state(match, turn)
+    names = {seat.id: seat.name for seat in store.seats_of(session, match)}
+    game, state = load_state(match, turn, tuple(names.values()))
     waiting = tuple(game.waiting(state))
-    names = {seat.id: seat.name for seat in match.seats}
     came = store.newest_sheets(session, match)
     sheets = {names[number]: sheet for number, sheet in came.items() if number is not None}
     # What counts where a seat has sent none is not looked for where all have.
@@ -332,19 +332,16 @@ def set_up(session: Session, match: Match, now: datetime) -> None:
     deadlines.begin_phase(session, match, now, games.deciding(game, state), first=True)
     session.add(match)
     session.flush()
-    session.add(
-        Turn(
-            match_id=match.id,
-            number=0,
-            phase="setup",
-            state=game.dump(state),
-            events=[],
-            orders={},
-            problems={},
-            missing=[],
-            ran=now,
-            deadline=match.deadline,
-        )
+    store.add_turn(
+        session,
+        match,
+        phase="setup",
+        state=game.dump(state),
+        events=[],
+        orders={},
+        problems={},
+        missing=[],
+        ran=now,
     )
     store.record(session, match, now, "gm", "begun", seed_hash=seed_hash(match.seed))
     tell(session, match, "welcome", {}, now, turn=0)

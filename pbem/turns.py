@@ -293,7 +293,7 @@ def played(phase: Phase) -> Played:
     return games.play(phase.game, phase.state, texts, match.seed, match.turn + 1)
 
 
-def advance(session: Session, phase: Phase, now: datetime) -> Turn:
+def advance(session: Session, phase: Phase, now: datetime) -> None:
     """Run the phase a match is in: new turn, events, next deadline, a report to each seat."""
     match, before = phase.match, phase.match.phase
     done = played(phase)
@@ -304,9 +304,9 @@ def advance(session: Session, phase: Phase, now: datetime) -> Turn:
     deadlines.begin_phase(session, match, now, games.deciding(phase.game, done.state))
     if over:
         match.deadline = None
-    turn = Turn(
-        match_id=match.id,
-        number=match.turn,
+    store.add_turn(
+        session,
+        match,
         phase=before,
         state=phase.game.dump(done.state),
         events=[games.event_json(event) for event in done.events],
@@ -314,9 +314,7 @@ def advance(session: Session, phase: Phase, now: datetime) -> Turn:
         problems=refused(done),
         missing=list(phase.missing),
         ran=now,
-        deadline=match.deadline,
     )
-    session.add(turn)
     store.record(session, match, now, "program", "run", turn=match.turn, phase=before)
     for seat in phase.missing:
         store.record(session, match, now, seat, "no orders", turn=match.turn)
@@ -328,7 +326,6 @@ def advance(session: Session, phase: Phase, now: datetime) -> Turn:
         store.record(session, match, now, "program", "over", winners=winners)
     else:
         _tell_of_silence(session, match, phase, now)
-    return turn
 
 
 def _bring_late(session: Session, match: Match) -> None:

@@ -24,6 +24,7 @@ from pbem.store.database import (
 )
 from pbem.store.locks import alone, hold
 from pbem.store.rows import (
+    add_turn,
     gm_orders,
     mark,
     match_named,
@@ -33,6 +34,7 @@ from pbem.store.rows import (
     queue_apart,
     record,
     remember,
+    seats_of,
     standing_sheets,
     turn_of,
 )
@@ -73,6 +75,7 @@ __all__ = [
     "Tenure",
     "Turn",
     "Utc",
+    "add_turn",
     "alone",
     "away",
     "check_there",
@@ -96,6 +99,7 @@ __all__ = [
     "record",
     "remedy",
     "remember",
+    "seats_of",
     "shown",
     "standing_sheets",
     "stored_version",

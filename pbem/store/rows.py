@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Literal
 
-from sqlalchemy import bindparam, insert, select
-from sqlalchemy.orm import Session, defaultload, undefer
+from sqlalchemy import bindparam, insert, inspect, select
+from sqlalchemy.orm import Session, defaultload, joinedload, undefer
+from sqlalchemy.orm.attributes import set_committed_value
 
 from pbem.store.tables import Applicant, Entry, Letter, Mark, Match, Message, Seat, Sheet, Turn
 
@@ -37,6 +38,13 @@ _SHEETS = (
     )
     .order_by(Sheet.received, Sheet.id)
 )
+_SEATS = (
+    select(Seat)
+    .where(Seat.match_id == bindparam("match"))
+    .order_by(Seat.position)
+    .options(joinedload(Seat.addresses))
+)
+_NEW_TURN, _LETTERS, _HISTORY = insert(Turn), insert(Letter), insert(Entry)
 
 
 def mark(session: Session, name: str) -> dict[str, Any]:
@@ -69,6 +77,15 @@ def match_named(session: Session, name: str, *, lock: bool = False) -> Match | N
     return session.scalar(_LOCKED if lock else _NAMED, {"name": name})
 
 
+def seats_of(session: Session, match: Match) -> list[Seat]:
+    """Return a match's seats, read with their addresses if they weren't yet."""
+    # Left to itself the session puts the query together each time.
+    if "seats" in inspect(match).unloaded:
+        found = session.scalars(_SEATS, {"match": match.id}).unique().all()
+        set_committed_value(match, "seats", found)
+    return match.seats
+
+
 def turn_of(
     session: Session,
     match: Match,
@@ -85,6 +102,12 @@ def turn_of(
     if not 0 <= wanted <= _MOST:
         return None
     return session.scalar(_TURNS[read], {"match": match.id, "number": wanted})
+
+
+def add_turn(session: Session, match: Match, **columns: Any) -> None:
+    """Add the turn a match has come to: its number and deadline are the match's."""
+    row = {"match_id": match.id, "number": match.turn, "deadline": match.deadline, **columns}
+    session.connection().execute(_NEW_TURN, row)
 
 
 def newest_sheets(session: Session, match: Match) -> dict[int | None, Sheet]:
@@ -154,7 +177,7 @@ def queue_all(
     rows = [_to_seat(seat, kind, facts, now, turn) for seat in match.seats if seat.addresses]
     if rows:
         # By the connection: that a session keeps rows for takes as long again.
-        session.connection().execute(insert(Letter), rows)
+        session.connection().execute(_LETTERS, rows)
 
 
 def _to_seat(
@@ -208,4 +231,4 @@ def record(
 ) -> None:
     """Add an entry to a match's history."""
     row = {"match_id": match.id, "time": now, "who": who, "what": what, "facts": facts}
-    session.connection().execute(insert(Entry), row)
+    session.connection().execute(_HISTORY, row)
