@@ -7,6 +7,7 @@ answer; whoever called is given it as a value.
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import cache
+from itertools import takewhile
 from typing import NamedTuple
 
 from sqlalchemy import or_, select
@@ -14,7 +15,7 @@ from sqlalchemy.orm import Session
 
 from pbem import deadlines, matches, schedule, store
 from pbem.matches import Phase
-from pbem.store import Match
+from pbem.store import Match, Seat, Tenure, Turn
 
 _UNREMINDED = (
     Match.status == "running",
@@ -35,6 +36,16 @@ class Brake(NamedTuple):
     news: bool = True
 
 
+def is_hindered(match: Match, now: datetime, fetched: datetime | None, early: bool) -> bool:
+    """Tell whether a turn that is due is `braked`; nobody is told."""
+    return not _is_fetched(match, now, fetched, early) or (not early and is_overdue(match, now))
+
+
+def _is_fetched(match: Match, now: datetime, fetched: datetime | None, early: bool) -> bool:
+    wanted = now if early or match.deadline is None else match.deadline
+    return fetched is not None and fetched >= wanted
+
+
 def braked(
     session: Session,
     match: Match,
@@ -48,9 +59,8 @@ def braked(
     `fetched` is when the last mailbox was taken in (`None`: one never was), `away` says what
     hinders those that can't be now. What a phase `waits` for is looked at when it is tried.
     """
-    name, deadline = match.name, match.deadline
-    wanted = now if early or deadline is None else deadline
-    if fetched is None or fetched < wanted:
+    name = match.name
+    if not _is_fetched(match, now, fetched, early):
         why = "a mailbox could not be fetched since the deadline"
         says = [f"In {name} {why}:", *away]
         remedy = "`pbem doctor` says what is wrong with it; the turn is run once it is fetched."
@@ -155,6 +165,29 @@ def _put_off_once(session: Session, match: Match, phase: Phase, now: datetime) -
         ],
     )
     return Brake("waiting", _named(phase))
+
+
+def missed(session: Session, match: Match, seats: Sequence[Seat]) -> dict[Seat, int]:
+    """Count by seat the turns in a row, up to the last, in which no sheet came from its player.
+
+    Turns in which he had nothing to decide don't count, nor those before he had the seat.
+    """
+    tenures = select(Tenure).where(
+        Tenure.seat_id.in_([seat.id for seat in seats]), Tenure.ended.is_(None)
+    )
+    since = {tenure.seat_id: tenure.from_turn for tenure in session.scalars(tenures)}
+    query = select(Turn).where(Turn.match_id == match.id, Turn.live.is_(True))
+    turns = session.scalars(query.order_by(Turn.number.desc())).all()
+    missed = {}
+    for seat in seats:
+        decided = (
+            seat.name in turn.missing
+            for turn in turns
+            if turn.number > since.get(seat.id, 0)
+            and (seat.name in turn.missing or seat.name in turn.orders)
+        )
+        missed[seat] = sum(takewhile(bool, decided))
+    return missed
 
 
 def remind(session: Session, now: datetime) -> int:

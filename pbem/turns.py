@@ -7,14 +7,13 @@ row and run here like those that are due.
 
 import traceback
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import takewhile
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Engine, or_, select
-from sqlalchemy.orm import Session
+from sqlalchemy import Connection, Engine, bindparam, or_, select, update
+from sqlalchemy.orm import Session, load_only
 
 from pbem import brakes, deadlines, identity, matches, players, schedule, settings, store
 from pbem import game as games
@@ -22,10 +21,21 @@ from pbem.brakes import Brake
 from pbem.faults import Away
 from pbem.game import Played
 from pbem.matches import Phase
-from pbem.store import Match, Seat, Sheet, Tenure, Turn
+from pbem.store import Match, Seat, Sheet
 
 # How often a failing turn is tried before its match is held.
 MOST_TRIES = 3
+
+_SEEN = select(Match).options(
+    load_only(Match.name, Match.turn, Match.deadline, Match.began),
+    load_only(Match.waits_until, Match.early, Match.run_now),
+)
+_COUNT = (
+    update(Match)
+    .where(Match.id == bindparam("match"), Match.turn == bindparam("at"))
+    .where(Match.status == "running", Match.tries < MOST_TRIES)
+    .values(tries=Match.tries + 1)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,18 +133,17 @@ def begin(session: Session, plan: Plan, now: datetime) -> Match:
     return match
 
 
-def due(session: Session, now: datetime) -> list[str]:
-    """Name the running matches that are to be run, or looked at, the longest due first."""
-    query = (
-        select(Match.name)
-        .where(
-            Match.status == "running",
-            or_(Match.deadline <= now, Match.early, Match.run_now),
-            or_(Match.waits_until.is_(None), Match.waits_until <= now, Match.early, Match.run_now),
-        )
-        .order_by(Match.deadline, Match.id)
+def due(session: Session, now: datetime) -> list[Match]:
+    """Return the running matches that are to be run, or looked at, the longest due first.
+
+    No more is read of them than tells whether anything hinders them.
+    """
+    query = _SEEN.where(
+        Match.status == "running",
+        or_(Match.deadline <= now, Match.early, Match.run_now),
+        or_(Match.waits_until.is_(None), Match.waits_until <= now, Match.early, Match.run_now),
     )
-    return list(session.scalars(query))
+    return list(session.scalars(query.order_by(Match.deadline, Match.id)))
 
 
 def run_due(
@@ -147,17 +156,17 @@ def run_due(
     its match as it was.
     """
     with store.reading(engine) as session:
-        names = due(session, now)
-    if not names:
+        seen = due(session, now)
+    if not seen:
         return []
     ran, taken = [], []
-    with store.connected(engine, reading=True) as locks, store.connected(engine) as writes:
-        for name in names:
-            with store.alone(locks, "turn", name) as ours:
+    with _counting(engine) as counts, store.connected(engine) as writes:
+        for match in seen:
+            with store.alone(counts, "turn", match.name) as ours:
                 if ours:
-                    ran.append(_run(writes, name, now, fetched, away))
+                    ran.append(_run(writes, counts, match, now, fetched, away))
                 else:
-                    taken.append(name)
+                    taken.append(match.name)
     # What another process had in hand it may only have looked at, knowing of no fetch.
     ran += [run(engine, name, now, fetched, away=away) for name in taken]
     return [one for one in ran if one]
@@ -177,65 +186,89 @@ def run(
     Another process that runs it is waited for, and then nothing is left to do.
     """
     with store.reading(engine) as session:
-        turn = session.scalar(select(Match.turn).where(Match.name == name))
-    with store.alone(engine, "turn", name, wait=True):
-        return _run(engine, name, now, fetched, away, early=turn if early else None)
+        seen = session.scalar(_SEEN.where(Match.name == name))
+    if seen is None:
+        return None
+    with _counting(engine) as counts, store.alone(counts, "turn", name, wait=True):
+        return _run(engine, counts, seen, now, fetched, away, early=early)
+
+
+def _counting(engine: Engine) -> AbstractContextManager[Connection]:
+    """Open a connection to count tries by; a power cut is no fault of a turn."""
+    return store.connected(engine, single=True, passing=True)
 
 
 def _run(
     place: Engine | Connection,
-    name: str,
+    counts: Connection,
+    seen: Match,
     now: datetime,
     fetched: datetime | None,
     away: Sequence[str],
     *,
-    early: int | None = None,
+    early: bool = False,
 ) -> Ran | None:
-    """Run a match, no other process being at it; `early` is the turn that may run undue.
+    """Run a match, no other process being at it, if its turn is still the one that was `seen`.
 
-    The counter of tries is committed before the try, so that a turn that kills the process is
+    The count of tries is committed before the try, so that a turn that kills the process is
     counted too.
     """
-    with store.writing(place) as session:
-        match = _runnable(session, name, now, early)
-        if match is None:
-            return None
-        brake = brakes.braked(session, match, now, fetched, _is_early(match, early), away)
-        if brake is not None:
-            return Ran(name, *brake)
-        if match.tries >= MOST_TRIES:
-            why = match.why or "the process ended each time as it ran the turn"
-            _hold(session, match, now, why)
-            return Ran(name, "held", why)
-        match.tries += 1
-        turn = match.turn
+    name, turn = seen.name, seen.turn
+    hindered = brakes.is_hindered(seen, now, fetched, _is_early(seen, early))
+    counted = not hindered and counts.execute(_COUNT, {"match": seen.id, "at": turn}).rowcount > 0
     try:
         with store.writing(place) as session:
-            match = _runnable(session, name, now, early)
-            # An order of the game master's may have come between the two transactions.
+            match = store.match_named(session, name, lock=True)
+            # Another process may have run it since it was seen.
             if match is None or match.turn != turn:
                 return None
-            found: Brake | Phase = (
-                matches.phase(session, match)
-                if _is_early(match, early)
-                else brakes.waits(session, match, now)
-            )
-            if isinstance(found, Brake):
+            found = _found(session, match, now, fetched, away, early, counted)
+            if isinstance(found, Phase):
+                advance(session, found, now)
+                return Ran(name, "ran")
+            if counted:
                 _uncount(match)
-                return Ran(name, *found)
-            advance(session, found, now)
+            return found
     except Away:
         # If the database can be reached again.
         with suppress(Away), store.writing(place) as session:
             match = store.match_named(session, name, lock=True)
-            if match is not None and match.turn == turn:
+            if counted and match is not None and match.turn == turn:
                 _uncount(match)
         raise
     # A game that fails must not stop the other matches; what it said is kept.
     except Exception as error:
         why = f"{type(error).__name__}: {error}"
         return _failed(place, name, now, turn, why, traceback.format_exc())
-    return Ran(name, "ran")
+
+
+def _found(
+    session: Session,
+    match: Match,
+    now: datetime,
+    fetched: datetime | None,
+    away: Sequence[str],
+    early: bool,
+    counted: bool,
+) -> Phase | Ran | None:
+    """Return the phase to be run, or what keeps it from being run; `None` where it isn't due.
+
+    What hindered it when it was seen, and does no more, is left to the next tick.
+    """
+    early = _is_early(match, early)
+    is_past = match.deadline is not None and match.deadline <= now
+    if match.status != "running" or not (is_past or early):
+        return None
+    found: Brake | Phase | None = brakes.braked(session, match, now, fetched, early, away)
+    if found is None and counted:
+        found = matches.phase(session, match) if early else brakes.waits(session, match, now)
+    if isinstance(found, Brake):
+        return Ran(match.name, *found)
+    if found is not None or match.tries < MOST_TRIES:
+        return found
+    why = match.why or "the process ended each time as it ran the turn"
+    _hold(session, match, now, why)
+    return Ran(match.name, "held", why)
 
 
 def _uncount(match: Match) -> None:
@@ -243,17 +276,9 @@ def _uncount(match: Match) -> None:
     match.tries = max(match.tries - 1, 0)
 
 
-def _runnable(session: Session, name: str, now: datetime, early: int | None) -> Match | None:
-    match = store.match_named(session, name, lock=True)
-    if match is None or match.status != "running":
-        return None
-    is_past = match.deadline is not None and match.deadline <= now
-    return match if is_past or _is_early(match, early) else None
-
-
-def _is_early(match: Match, early: int | None) -> bool:
+def _is_early(match: Match, early: bool) -> bool:
     """Tell whether a match is to be run whatever its deadline, or waits for no one."""
-    return match.early or match.run_now or early == match.turn
+    return early or match.early or match.run_now
 
 
 def _hold(session: Session, match: Match, now: datetime, why: str, **facts: Any) -> None:
@@ -343,7 +368,7 @@ def _tell_of_silence(session: Session, match: Match, phase: Phase, now: datetime
     """Tell the game master of the seats that have now missed as many turns as `nmr_limit` says."""
     limit = match.settings.get("nmr_limit", 2)
     silent = [seat for seat in match.seats if seat.name in phase.missing and seat.addresses]
-    missed = _missed(session, match, silent) if limit and silent else {}
+    missed = brakes.missed(session, match, silent) if limit and silent else {}
     for seat, count in missed.items():
         if count != limit:
             continue
@@ -360,29 +385,6 @@ def _tell_of_silence(session: Session, match: Match, phase: Phase, now: datetime
             [f"No orders came from {seat.name} in the last {count} turns of {match.name}."],
             [*standby, f"REPLACE {seat.name} WITH <name> <address>", f"DROP {seat.name}"],
         )
-
-
-def _missed(session: Session, match: Match, seats: Sequence[Seat]) -> dict[Seat, int]:
-    """Count by seat the turns in a row, up to the last, in which no sheet came from its player.
-
-    Turns in which he had nothing to decide don't count, nor those before he had the seat.
-    """
-    tenures = select(Tenure).where(
-        Tenure.seat_id.in_([seat.id for seat in seats]), Tenure.ended.is_(None)
-    )
-    since = {tenure.seat_id: tenure.from_turn for tenure in session.scalars(tenures)}
-    query = select(Turn).where(Turn.match_id == match.id, Turn.live.is_(True))
-    turns = session.scalars(query.order_by(Turn.number.desc())).all()
-    missed = {}
-    for seat in seats:
-        decided = (
-            seat.name in turn.missing
-            for turn in turns
-            if turn.number > since.get(seat.id, 0)
-            and (seat.name in turn.missing or seat.name in turn.orders)
-        )
-        missed[seat] = sum(takewhile(bool, decided))
-    return missed
 
 
 def refused(done: Played) -> dict[str, list[list[Any]]]:

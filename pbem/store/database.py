@@ -289,14 +289,22 @@ def reading(engine: Engine) -> Iterator[Session]:
         yield session
 
 
+# What makes a commit not wait for the disk, and what ends that.
+_PASSING = {
+    "sqlite": ("PRAGMA synchronous = NORMAL", "PRAGMA synchronous = FULL"),
+    "postgresql": ("SET synchronous_commit = off", "RESET synchronous_commit"),
+}
+
+
 @contextmanager
 def connected(
-    engine: Engine, *, reading: bool = False, single: bool = False
+    engine: Engine, *, reading: bool = False, single: bool = False, passing: bool = False
 ) -> Iterator[Connection]:
     """Open a connection for one transaction after the other: each begins with what is first asked
     after a commit. Those that are `reading` take no lock that would stop a writer.
 
     With `single` each statement is a transaction by itself, and to a server with `reading` too.
+    With `passing` what they commit outlives this process, and need not outlive a power cut.
     """
     with away(engine), engine.connect() as connection:
         if engine.dialect.name == "sqlite":
@@ -304,4 +312,13 @@ def connected(
         elif reading or single:
             # A transaction left open would keep a server from clearing up what is deleted.
             connection.execution_options(isolation_level="AUTOCOMMIT")
-        yield connection
+        if not passing:
+            yield connection
+            return
+        begin, end = _PASSING[engine.dialect.name]
+        connection.exec_driver_sql(begin)
+        try:
+            yield connection
+        finally:
+            if not connection.invalidated:
+                connection.exec_driver_sql(end)

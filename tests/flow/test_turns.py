@@ -1,11 +1,14 @@
 """A turn at its deadline: run once, in one transaction, with the sheets that count."""
 
 import re
+import sys
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from sqlalchemy import Engine, event, func, select, update
+from sqlalchemy.orm import Session
 
 from pbem import brakes, overview, store, turns
 from pbem.store import Entry, Letter, Match, Turn
@@ -191,6 +194,45 @@ def test_a_turn_that_waits_counts_as_no_try(match: str, engine: Engine) -> None:
     assert _match(engine).tries == 0
 
 
+def test_a_turn_that_ends_the_process_each_time_is_counted_then_held(
+    match: str, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pbem.games import hexem
+
+    idle(engine)
+    monkeypatch.setattr(hexem, "adjudicate", lambda *_: sys.exit("killed"))
+    for tries in range(1, turns.MOST_TRIES + 1):
+        with pytest.raises(SystemExit):
+            turns.run_due(engine, AFTER, AFTER)
+        assert _match(engine).tries == tries
+    assert turns.run_due(engine, AFTER, AFTER)[0].outcome == "held"
+    row = _match(engine)
+    assert (row.status, row.turn, row.tries) == ("held", 0, turns.MOST_TRIES)
+    assert "the process ended each time" in row.why
+
+
+@pytest.mark.parametrize(
+    "ordered", [{"status": "held"}, {"deadline": AFTER + timedelta(days=1)}, {"turn": 1}]
+)
+def test_what_comes_between_seeing_a_turn_and_trying_it_is_heeded_and_counts_as_no_try(
+    ordered: dict[str, Any], match: str, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    idle(engine)
+    due = turns.due
+
+    def late(session: Session, now: datetime) -> list[Match]:
+        found = due(session, now)
+        with store.writing(engine) as other:
+            other.execute(update(Match).values(**ordered))
+        return found
+
+    monkeypatch.setattr(turns, "due", late)
+    assert turns.run_due(engine, AFTER, AFTER) == []
+    row = _match(engine)
+    assert row.tries == 0
+    assert {name: getattr(row, name) for name in ordered} == ordered
+
+
 def test_a_turn_asks_for_what_it_needs_once_and_writes_it_once(match: str, engine: Engine) -> None:
     idle(engine)
     said: list[str] = []
@@ -203,8 +245,8 @@ def test_a_turn_asks_for_what_it_needs_once_and_writes_it_once(match: str, engin
     event.remove(engine, "before_cursor_execute", note)
     found = (re.search(r"\b(?:FROM|INTO|UPDATE)\s+\w+", one) for one in said)
     assert Counter(" ".join(one[0].split()) for one in found if one) == {
-        # It is found to be due, then counted, then run.
-        "FROM matches": 3,
+        # It is found to be due, then run; its try is counted in between.
+        "FROM matches": 2,
         "UPDATE matches": 2,
         "FROM turns": 1,
         "FROM seats": 1,

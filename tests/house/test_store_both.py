@@ -99,6 +99,28 @@ def test_a_turn_of_any_number_may_be_asked_for(opened: Engine) -> None:
         assert store.turn_of(session, match, 0) is not None
 
 
+def test_what_need_not_outlive_a_power_cut_alone_is_committed_without_waiting_for_the_disk(
+    both: str,
+) -> None:
+    url = make_url(both)
+    if url.get_backend_name() == "postgresql":
+        url = url.update_query_dict({"options": "-c synchronous_commit=on"})
+    engine = store.connect(url)
+    asks = {"sqlite": "PRAGMA synchronous", "postgresql": "SHOW synchronous_commit"}
+
+    def asked(**how: bool) -> object:
+        with store.connected(engine, single=True, **how) as connection:
+            return connection.exec_driver_sql(asks[engine.dialect.name]).scalar()
+
+    assert asked() in (2, "on")
+    assert asked(passing=True) in (1, "off")
+    assert asked() in (2, "on")
+    with pytest.raises(ZeroDivisionError), store.connected(engine, single=True, passing=True):
+        raise ZeroDivisionError
+    assert asked() in (2, "on")
+    engine.dispose()
+
+
 def test_one_process_at_a_time_does_a_work_or_waits(opened: Engine, both: str) -> None:
     other = store.open(both)
     with store.alone(opened, "send") as first, store.alone(other, "send") as second:
