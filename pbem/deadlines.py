@@ -4,24 +4,14 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session
 
-from pbem import schedule
+from pbem import schedule, store
 from pbem.schedule import Pause
-from pbem.store import Absence, Match, Seat
+from pbem.store import Match
 
 # How long a match waits for who is missing where more than half are, and no `grace` is set.
 LONG_GRACE = timedelta(hours=24)
-
-_GRANTED = (
-    select(Absence)
-    .join(Seat, Absence.seat_id == Seat.id)
-    .where(Seat.match_id == bindparam("match"), Absence.granted)
-    .order_by(Absence.first, Absence.id)
-    # What has changed in the match is better written once, with all that follows.
-    .execution_options(autoflush=False)
-)
 
 
 def grace(match: Match) -> timedelta:
@@ -89,7 +79,8 @@ def scheduled(
     deadline = rule(schedules, "decision" if deciding else match.phase, now, zone, pause)
     if deadline is None:
         return None
-    for absence in session.scalars(_GRANTED, {"match": match.id}):
+    away = [one for seat in store.seats_of(session, match) for one in seat.absences if one.granted]
+    for absence in sorted(away, key=lambda one: (one.first, one.id)):
         if not absence.moved and absence.first <= deadline.astimezone(zone).date() <= absence.last:
             deadline = schedule.day_after(deadline, absence.last, zone, pause)
             absence.moved = use_absences

@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 from pbem import deadlines, identity, store
 from pbem import game as games
 from pbem.game import Game
-from pbem.store import Absence, Applicant, Match, Message, Seat, Sheet, Turn
+from pbem.store import Applicant, Match, Message, Seat, Sheet, Turn
 
 
 @dataclass(frozen=True)
@@ -158,20 +158,19 @@ def phase(session: Session, match: Match) -> Phase:
             for number, sheet in kept.items()
             if number is not None and names[number] in waiting
         },
-        away=() if all_sent else tuple(_away(session, match)),
+        away=() if all_sent else _away(match),
     )
 
 
-def _away(session: Session, match: Match) -> list[str]:
+def _away(match: Match) -> tuple[str, ...]:
     if match.deadline is None:
-        return []
+        return ()
     day = match.deadline.astimezone(deadlines.zone_of(match)).date()
-    query = (
-        select(Seat.name)
-        .join(Absence, Absence.seat_id == Seat.id)
-        .where(Seat.match_id == match.id, Absence.first <= day, Absence.last >= day)
+    return tuple(
+        seat.name
+        for seat in match.seats
+        if any(absence.first <= day <= absence.last for absence in seat.absences)
     )
-    return list(session.scalars(query))
 
 
 def settle(session: Session, match: Match) -> None:

@@ -106,17 +106,13 @@ def absent(session: Session, seat: Seat, start: str, end: str, now: datetime) ->
     zone = deadlines.zone_of(match)
     if span.last < now.astimezone(zone).date():
         raise ValueError(f"{span.last} is past; nothing was noted")
-    query = select(Absence).where(Absence.seat_id == seat.id)
-    earlier = list(session.scalars(query))
-    if any(one.first <= span.last and span.first <= one.last for one in earlier):
+    if any(one.first <= span.last and span.first <= one.last for one in seat.absences):
         raise ValueError("some of these days were declared before; nothing was noted")
-    used = sum(_days(one.first, one.last) for one in earlier if one.granted)
+    used = sum(_days(one.first, one.last) for one in seat.absences if one.granted)
     limit = match.settings.get("absences", 0)
     granted = used + _days(span.first, span.last) <= limit
-    absence = Absence(
-        seat_id=seat.id, first=span.first, last=span.last, granted=granted, declared=now
-    )
-    session.add(absence)
+    absence = Absence(first=span.first, last=span.last, granted=granted, declared=now)
+    seat.absences.append(absence)
     store.record(
         session, match, now, seat.name, "absent", first=str(span.first), last=str(span.last)
     )
@@ -208,9 +204,8 @@ def _leave(session: Session, seat: Seat, now: datetime) -> None:
     kept = select(Sheet).where(Sheet.seat_id == seat.id, Sheet.standing)
     for sheet in session.scalars(kept):
         sheet.standing = False
-    for absence in session.scalars(select(Absence).where(Absence.seat_id == seat.id)):
-        session.delete(absence)
     seat.addresses.clear()
+    seat.absences.clear()
     seat.key, seat.ready = identity.new_key(), False
     session.flush()
 
@@ -268,8 +263,6 @@ def _reopen(session: Session, match: Match, seat: Seat) -> None:
         letter.seat_id = None
     for message in session.scalars(select(Message).where(Message.seat_id == seat.id)):
         message.seat_id = None
-    for absence in session.scalars(select(Absence).where(Absence.seat_id == seat.id)):
-        session.delete(absence)
     session.flush()
     match.seats.remove(seat)
     match.open_seats += 1

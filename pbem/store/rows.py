@@ -14,10 +14,11 @@ from pbem.store.tables import Applicant, Entry, Letter, Mark, Match, Message, Se
 _MOST = 2**31 - 1
 
 # What every turn asks for is written once: to put a query together takes as long as to run it.
+_WHOLE_SEAT = (joinedload(Seat.addresses), joinedload(Seat.absences))
 _NAMED = (
     select(Match)
     .where(Match.name == bindparam("name"))
-    .options(defaultload(Match.seats).joinedload(Seat.addresses))
+    .options(defaultload(Match.seats).options(*_WHOLE_SEAT))
 )
 _LOCKED = _NAMED.with_for_update(key_share=True)
 _TURN = select(Turn).where(
@@ -42,7 +43,7 @@ _SEATS = (
     select(Seat)
     .where(Seat.match_id == bindparam("match"))
     .order_by(Seat.position)
-    .options(joinedload(Seat.addresses))
+    .options(*_WHOLE_SEAT)
 )
 _NEW_TURN, _LETTERS, _HISTORY = insert(Turn), insert(Letter), insert(Entry)
 
@@ -71,14 +72,14 @@ def remember(session: Session, name: str, value: Mapping[str, Any]) -> None:
 def match_named(session: Session, name: str, *, lock: bool = False) -> Match | None:
     """Return the match of that name, its row locked where asked.
 
-    Its seats are read once they are asked for, with their addresses. The lock leaves mails and
-    letters that refer to the match alone.
+    Its seats are read once they are asked for, with their addresses and absences. The lock leaves
+    mails and letters that refer to the match alone.
     """
     return session.scalar(_LOCKED if lock else _NAMED, {"name": name})
 
 
 def seats_of(session: Session, match: Match) -> list[Seat]:
-    """Return a match's seats, read with their addresses if they weren't yet."""
+    """Return a match's seats, read with their addresses and absences if they weren't yet."""
     # Left to itself the session puts the query together each time.
     if "seats" in inspect(match).unloaded:
         found = session.scalars(_SEATS, {"match": match.id}).unique().all()

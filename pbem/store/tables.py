@@ -162,6 +162,9 @@ class Seat(Base):
     addresses: Mapped[list["Address"]] = relationship(
         back_populates="seat", order_by="Address.id", cascade="all, delete-orphan"
     )
+    absences: Mapped[list["Absence"]] = relationship(
+        order_by="Absence.id", cascade="all, delete-orphan"
+    )
 
 
 class Address(Base):

@@ -251,7 +251,6 @@ def test_a_turn_asks_for_what_it_needs_once_and_writes_it_once(match: str, engin
         "FROM turns": 1,
         "FROM seats": 1,
         "FROM sheets": 1,
-        "FROM absences": 1,
         "INTO turns": 1,
         "INTO history": 1,
         "INTO letters": 1,
