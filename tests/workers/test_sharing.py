@@ -114,8 +114,10 @@ def test_a_letter_that_another_has_just_tried_in_vain_is_not_tried_at_once(
 def test_who_has_lost_his_claim_sends_no_more(engine: Engine, other: Engine, house: Config) -> None:
     def lost() -> None:
         with store.writing(other) as session:
-            held = "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'"
-            assert session.scalars(text(f"{held} AND granted")).all() == [True]
+            # Other tests have databases of their own on the same server.
+            here = "database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+            held = f"FROM pg_locks WHERE locktype = 'advisory' AND granted AND {here}"
+            assert session.scalars(text(f"SELECT pg_terminate_backend(pid) {held}")).all() == [True]
 
     first, second = Interrupted(lost), Office()
     with pytest.raises(StoreAway):
