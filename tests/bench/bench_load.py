@@ -5,7 +5,7 @@ without arguments it takes less than a minute. Matches of Hexem for six are run,
 ordered as the packaged bot does; their reports are written with words, HTML, picture and calendar.
 That is done twice: by itself, up to the bytes of each letter, and as it is done in earnest, each
 letter being claimed, handed to a sender that does nothing, and marked. One process does so on
-SQLite, one and two on PostgreSQL, whose server shares the cores.
+SQLite and on PostgreSQL, whose server shares the cores; then one and two other processes there.
 
 The floors, measured in between with the same matches: a picture drawn by resvg as a whole, once a
 match; the letters put together by the standard library's `email`; the rows inserted and committed
@@ -225,13 +225,30 @@ def count_of(engine: Engine, status: str) -> int:
         return session.scalar(query) or 0
 
 
-def alone(engine: Engine, setup: Config, count: int) -> list[Spent]:
+class Done(NamedTuple):
+    """What turns took, letters up to their bytes, and (once more) letters as they are sent."""
+
+    turned: Spent
+    written: Spent
+    sent: Spent
+
+
+def alone(engine: Engine, setup: Config, count: int) -> Done:
     """Return what turns and letters take in this process."""
     begin(engine, count)
     stages = (lambda: run(engine), lambda: write(engine, setup), lambda: send(engine, setup))
-    found = [spent(stage) for stage in stages]
+    found = Done(*map(spent, stages))
     assert count_of(engine, "sent") == count * len(SEATS)
     return found
+
+
+def show(where: str, found: Done, count: int) -> None:
+    """Print rows of the table."""
+    print(shown(f"{where}, turns run, letters queued", found.turned, count))
+    print(shown(f"{where}, letters written", found.written, count))
+    print(shown(f"{where}, both", found.turned + found.written, count))
+    print(shown(f"{where}, claimed, written, marked", found.sent, count))
+    print(shown(f"{where}, turns and all that", found.turned + found.sent, count))
 
 
 def together(engine: Engine, setup: Config, count: int, workers: int) -> Spent:
@@ -357,30 +374,34 @@ def main(count: int = 30, sizes: Sequence[int] = (10, 30, 100)) -> None:
     warm_up()
     before = floors()
     with house() as (engine, setup):
-        turned, written, sent = alone(engine, setup, count)
+        found = alone(engine, setup, count)
     floor = [(one + other) for one, other in zip(before, floors(), strict=True)]
     print(f"{count} matches of {len(SEATS)}, {os.cpu_count()} cores")
     print(f"{'':42}{'a match':>11}{'letters/s':>11}{'by clock':>11}")
-    print(shown("SQLite, turns run, letters queued", turned, count))
-    print(shown("SQLite, letters written", written, count))
-    print(shown("SQLite, both", turned + written, count))
-    print(shown("SQLite, claimed, written, marked", sent, count))
-    print(shown("SQLite, turns and all that", turned + sent, count))
+    show("SQLite", found, count)
     names = ("pictures drawn whole", "letters put together", "rows committed")
     for name, one in zip(names, floor, strict=True):
         print(shown(f"floor: {name}", one, 2 * FEW))
-    ours = (turned + sent).cpu / count
+    ours = (found.turned + found.sent).cpu / count
     least = sum(one.cpu for one in floor) / (2 * FEW)
     print(f"share of the floors together: {ours / least:.2f}")
     with postgres() as new:
-        found = []
+        with house(new()) as (engine, setup):
+            there = alone(engine, setup, count)
+        show("PostgreSQL", there, count)
+        hands = []
         for workers in (1, 2):
             with house(new()) as (engine, setup):
-                found.append(together(engine, setup, count, workers))
-            print(shown(f"PostgreSQL, turns and all that, by {workers}", found[-1], count))
-    gain = found[0].wall / found[1].wall
-    like = ours / (found[0].cpu / count)
-    print(f"two are {gain:.2f} times as fast as one; PostgreSQL's one {like:.2f} times SQLite's")
+                hands.append(together(engine, setup, count, workers))
+            print(shown(f"PostgreSQL, turns and all that, by {workers}", hands[-1], count))
+    like = [
+        one / other
+        for one, other in zip(
+            found.turned + found.written, there.turned + there.written, strict=True
+        )
+    ]
+    print("PostgreSQL {:.2f} times as fast as SQLite, {:.2f} times by the clock".format(*like))
+    print(f"two are {hands[0].wall / hands[1].wall:.2f} times as fast as one")
     due, quiet = growth(sizes)
     for name, costs in (("all are due", due), ("none is due", quiet)):
         parts = ", ".join(f"{number}: {cost * 1e3:.1f}" for number, cost in costs.items())
