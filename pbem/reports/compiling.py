@@ -64,7 +64,7 @@ class Facts(Environment):
         if kind is int or kind is float:
             return str(value)
         shown: str = value
-        if kind is Markup or (kind is str and _is_plain(shown)):
+        if kind is Markup or (kind is str and (shown.isalnum() or _is_plain(shown))):
             return shown
         assert self.finalize is not None
         value = self.finalize(value)

@@ -36,6 +36,7 @@ def label(row: int, column: int) -> str:
     return f"{letters}{column}"
 
 
+@lru_cache(maxsize=2048)
 def place(said: str) -> tuple[int, int]:
     """Return row (from 0) and column (from 1) of a label; raise `ValueError` for none."""
     found = _LABEL.fullmatch(said)
@@ -81,9 +82,9 @@ def neighbours(labels: tuple[str, ...]) -> tuple[tuple[int, ...], ...]:
     )
 
 
-def countries(board: tuple[str | None, ...]) -> list[str]:
+def countries(board: tuple[str | None, ...]) -> tuple[str, ...]:
     """Return the names of the countries in board order, each by its first hex."""
-    return list(dict.fromkeys(name for name in board if name is not None))
+    return tuple(dict.fromkeys(name for name in board if name is not None))
 
 
 def read(text: str) -> Board:

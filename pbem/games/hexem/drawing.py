@@ -1,6 +1,7 @@
 """The board drawn in plain characters, for a terminal and for mail."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping
+from functools import lru_cache
 from string import ascii_lowercase
 
 from pbem import typography
@@ -10,7 +11,8 @@ from pbem.games.hexem.state import NOBODY, State
 WIDTH = 72
 
 
-def letters(names: Sequence[str]) -> dict[str, str]:
+@lru_cache(maxsize=64)
+def letters(names: tuple[str, ...]) -> Mapping[str, str]:
     """Give each name a small letter of its own: the first of its letters that is free, else any."""
     given: dict[str, str] = {}
     # Names of one letter keep it, whatever longer ones begin with.

@@ -67,7 +67,7 @@ def labels(state: Json) -> tuple[str, ...]:
 def marks(seats: Sequence[str], state: Json) -> Marks:
     """Return the marks of a match, from any of its stored states."""
     named = (state["hexes"][label].get("country") for label in labels(state))
-    return Marks(tuple(seats), tuple(board.countries(tuple(named))))
+    return Marks(tuple(seats), board.countries(tuple(named)))
 
 
 def frame(known: Marks, order: Sequence[str], state: Json) -> list[Hex]:

@@ -79,7 +79,7 @@ def _countries(state: State, orders: Orders, rng: Random) -> tuple[State, list[E
     """Give the countries out by bids and dice (rule 1), and take the prices off (rule 2)."""
     bids = {seat: _bids(orders.get(seat, ())) for seat in state.seats}
     events = [Event("bids", {"seat": seat, "bids": bids[seat]}) for seat in state.seats]
-    open_countries = board.countries(state.countries)
+    open_countries = list(board.countries(state.countries))
     bidders = list(state.seats)
     got: dict[str, str] = {}
     armies = list(state.armies)

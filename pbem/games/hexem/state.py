@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pbem import last
 from pbem.game import Json
 from pbem.games.hexem import board
 
@@ -72,6 +73,11 @@ def winners(state: State) -> Sequence[str]:
 
 def view(state: State, seat: str | None) -> Json:  # noqa: ARG001 - everybody sees everything
     """Return the state as anybody may know it: Hexem has no secrets but orders not yet run."""
+    return _seen(state)
+
+
+@last.kept
+def _seen(state: State) -> Json:
     return dump(state)
 
 
