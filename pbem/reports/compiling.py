@@ -9,7 +9,7 @@ from typing import Any
 
 from jinja2 import Environment
 from jinja2.compiler import CodeGenerator, Frame
-from jinja2.nodes import Expr
+from jinja2.nodes import Expr, Getattr
 from markupsafe import Markup, escape
 
 _METHODS = frozenset(dir(dict))
@@ -18,8 +18,18 @@ _TAME = r"[\t\n !$%(-;=?-~]*"
 _is_plain = re.compile(rf"{_TAME}(?:#[0-9A-Za-z]{_TAME})*").fullmatch
 
 
-class Printing(CodeGenerator):
-    """Writes calls of the environment's `shown` where a template prints a value."""
+class Shortest(CodeGenerator):
+    """Has the environment's `shown` print values, and dictionaries asked without a call."""
+
+    def visit_Getattr(self, node: Getattr, frame: Frame) -> None:
+        """Write what finds `row.seat`: in `row` itself, where that is a plain dictionary."""
+        if node.attr in _METHODS:
+            super().visit_Getattr(node, frame)
+            return
+        name = repr(node.attr)
+        self.write(f"(_of[{name}] if type(_of := ")
+        self.visit(node.node, frame)
+        self.write(f") is dict and {name} in _of else environment.getattr(_of, {name}))")
 
     def _output_child_pre(
         self, node: Expr, frame: Frame, finalize: CodeGenerator._FinalizeInfo
@@ -44,15 +54,9 @@ class Printing(CodeGenerator):
 
 
 class Facts(Environment):
-    """Looks for `row.seat` in a dictionary first, where by itself Jinja would do so last."""
+    """Prints facts, most of which need nothing done to them."""
 
-    code_generator_class = Printing
-
-    def getattr(self, obj: Any, attribute: str) -> Any:
-        """Return a dictionary's entry, unless a method has its name; else as Jinja does."""
-        if type(obj) is dict and attribute in obj and attribute not in _METHODS:
-            return obj[attribute]
-        return super().getattr(obj, attribute)
+    code_generator_class = Shortest
 
     def make_globals(self, d: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
         """Return the globals of a template as a plain dictionary: each context copies it."""
