@@ -7,11 +7,11 @@ from datetime import datetime
 from typing import TypeVar
 
 from sqlalchemy import Connection, bindparam, select
-from sqlalchemy.orm import Session, joinedload
-from sqlalchemy.orm.attributes import set_committed_value
+from sqlalchemy.orm import Session
 
+from pbem import store
 from pbem.outbox.claiming import claimed
-from pbem.store import Letter, Match, Seat
+from pbem.store import Letter, Match
 
 Found = TypeVar("Found")
 
@@ -20,18 +20,15 @@ AHEAD = 20
 # What was read of a match is used for so many seconds: a seat may get another player meanwhile.
 FRESH = 5
 
-_NEXT = select(Letter).where(
-    Letter.id.between(bindparam("number"), bindparam("last")),
-    Letter.match_id.is_not_distinct_from(bindparam("match")),
-    Letter.status == "queued",
-    Letter.due <= bindparam("now"),
-)
-_MATCH = select(Match).where(Match.id == bindparam("match"))
-_SEATS = (
-    select(Seat)
-    .where(Seat.match_id == bindparam("match"))
-    .order_by(Seat.position)
-    .options(joinedload(Seat.addresses))
+_NEXT = (
+    select(Letter, Match)
+    .outerjoin(Letter.match)
+    .where(
+        Letter.id.between(bindparam("number"), bindparam("last")),
+        Letter.match_id.is_not_distinct_from(bindparam("match")),
+        Letter.status == "queued",
+        Letter.due <= bindparam("now"),
+    )
 )
 
 
@@ -73,13 +70,13 @@ class Desk:
         if not self._claim.enter_context(claimed(self._marks, match)):
             return []
         given = {"number": number, "last": number + AHEAD, "match": match, "now": self._now}
-        found = self.session.scalars(_NEXT, given).all()
+        found = self.session.execute(_NEXT, given).all()
         if found and not self._is_ready:
             self._make_ready()
-        if found and match is not None:
+        if found and (whole := found[0].Match) is not None:
             # A session holds only what somebody else holds.
-            at_hand["match"] = self._match(match)
-        return found
+            at_hand["match"] = [whole, *store.seats_of(self.session, whole)]
+        return [one.Letter for one in found]
 
     def _make_ready(self) -> None:
         """Have templates that have changed since the last round read anew."""
@@ -88,13 +85,6 @@ class Desk:
 
         reread()
         self._is_ready = True
-
-    def _match(self, match: int) -> list[Match | Seat]:
-        found = self.session.scalars(_MATCH, {"match": match}).one()
-        seats = self.session.scalars(_SEATS, {"match": match}).unique().all()
-        # As eager loading does, in half the time.
-        set_committed_value(found, "seats", seats)
-        return [found, *seats]
 
 
 def kept(session: Session, key: Hashable, find: Callable[[], Found]) -> Found:

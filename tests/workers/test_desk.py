@@ -37,7 +37,7 @@ def test_a_match_is_read_once_for_all_its_letters(engine: Engine, house: Config)
     begin(engine, "two")
     with said(engine) as statements:
         assert outbox.flush(engine, house, Office(), NOW).sent == 4
-    for words in ("FROM matches ", "FROM seats ", "JOIN addresses ", "FROM history "):
+    for words in ("JOIN matches ", "FROM seats ", "JOIN addresses ", "FROM history "):
         asked = [one for one in statements if words in " ".join(one.split())]
         assert len(asked) == 2, asked
 
