@@ -399,7 +399,7 @@ def test_a_receipt_tells_when_the_mail_came_in_the_match_s_zone(
     post(mail("BID x 2"))
     (receipt,) = letters(engine, "receipt")
     with store.reading(engine) as session:
-        raw = outbox.compose(session, house, receipt, NOW + HOUR)
+        raw = outbox.compose(session, house, session.get_one(store.Letter, receipt.id), NOW + HOUR)
     text = email.message_from_bytes(raw, policy=policy.default).get_body(("plain",))
     assert text is not None
     said = " ".join(text.get_content().split())
