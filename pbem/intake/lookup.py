@@ -153,8 +153,8 @@ class Lookup:
             for key, count in self._session.execute(query):
                 self._receipts[key] = count
 
-    def _expect_turns(self, matches: Iterable[Match]) -> None:
-        wanted = {match.id: match.turn for match in matches}
+    def _expect_turns(self, found: Iterable[Match]) -> None:
+        wanted = {match.id: match.turn for match in found}
         self._turns.update(dict.fromkeys(wanted))
         query = (
             select(Turn)

@@ -270,7 +270,7 @@ def _source(places: Sequence[Path], name: str) -> tuple[str, str, Callable[[], b
     if path is None:
         return None
     read = path.stat().st_mtime_ns
-    text = path.read_text("utf-8")
+    text = _text(path)
 
     def is_current() -> bool:
         try:
@@ -288,7 +288,17 @@ def _first(places: Sequence[Path], name: str) -> Path | None:
 def read(name: str, folder: Path | None, game: str | None = None) -> str | None:
     """Return the text of a file among the templates as it stands, or `None` where there is none."""
     path = _first(roots(folder, game), name)
-    return None if path is None else path.read_text("utf-8")
+    return None if path is None else _text(path)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except OSError as error:
+        raise TemplateFault(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        fault = f"{path}: it is no UTF-8 (byte {error.start + 1}); save it in UTF-8"
+        raise TemplateFault(fault) from error
 
 
 def _located(error: BaseException, fault: str) -> str:

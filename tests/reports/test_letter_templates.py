@@ -64,6 +64,13 @@ def test_game_of_another_package_brings_its_templates(
     assert words("report", facts | {"game": "duel2"}).subject == "[fence1] Turn 3: duel2: Ann fires"
 
 
+def test_a_template_that_is_not_utf_8_is_named(facts: Facts, tmp_path: Path) -> None:
+    put(tmp_path, "report/subject.txt", "")
+    (tmp_path / "report" / "subject.txt").write_bytes("Züge".encode("latin-1"))
+    with pytest.raises(TemplateFault, match=r"report/subject\.txt: it is no UTF-8 \(byte 2\)"):
+        words("report", facts, tmp_path)
+
+
 @pytest.mark.parametrize(
     ("name", "template", "fault"),
     [
