@@ -189,7 +189,7 @@ def _tried(check: str, probe: Callable[[], str]) -> Check:
         return Check(check, True, probe())
     except post.Unreachable as error:
         remedy = (
-            "mend what it says in the config, then try again"
+            "mend what it says, there or in the config, then try again"
             if error.lasting
             else "look whether the server is up, and host, port and tls are right"
         )

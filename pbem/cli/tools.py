@@ -7,7 +7,7 @@ import typer
 
 from pbem import cli
 from pbem.cli import FAILED, Desk
-from pbem.faults import Wrong
+from pbem.faults import Away, Wrong
 
 app = typer.Typer()
 
@@ -21,7 +21,8 @@ def init(
     yes: Annotated[bool, typer.Option("--yes", help="Ask nothing.")] = False,
 ) -> None:
     """Write a commented pbem.toml and create the database."""
-    from pbem import config, store
+    from pbem import config, post, store
+    from pbem.post import maildir, settings
 
     del yes
     desk: Desk = context.obj
@@ -35,13 +36,20 @@ def init(
         cli.say(f"kept {path}, which was there")
     except OSError as error:
         raise Wrong(f"{path}: {error.strerror}; choose a folder that can be written") from None
-    settings = config.load(path)
-    for table in (*settings.sources, settings.sender):
-        if table.get("kind") == "maildir" and isinstance(table.get("path"), str):
-            for part in ("cur", "new", "tmp"):
-                (settings.folder / table["path"] / part).mkdir(parents=True, exist_ok=True)
-    created = store.create(settings.database_url)
-    cli.say(f"database {store.shown(settings.database)}: {'created' if created else 'ready'}")
+    read = Desk(path, desk.clock).config()
+    places: list[settings.SourceSettings | settings.SenderSettings] = [
+        settings.read_source(table, "source", read.folder) for table in read.sources
+    ]
+    if read.sender:
+        places.append(settings.read_sender(read.sender, "sender", read.folder))
+    try:
+        for place in places:
+            if isinstance(place, settings.MaildirSettings):
+                maildir.make(place.path)
+    except post.Unreachable as error:
+        raise Away(str(error)) from None
+    created = store.create(read.database_url)
+    cli.say(f"database {store.shown(read.database)}: {'created' if created else 'ready'}")
 
 
 @app.command()

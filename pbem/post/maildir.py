@@ -58,7 +58,7 @@ class MaildirSource:
         """Yield what lies here, oldest first (see `Source.fetch`)."""
         missed: dict[str, str] = {}
         self.missed = missed
-        make(self._path)
+        _complete(self._path)
         waiting = {found.key: found for found in self._listed() if not found.seen}
         found_stored = known(list(waiting))
         stored = [key for key in waiting if key in found_stored]
@@ -241,6 +241,29 @@ def make(path: Path) -> None:
         raise Unreachable(
             f"maildir {path}: it can't be made or read: {error.strerror}; mend the path or its "
             "rights",
+            lasting=True,
+        ) from error
+
+
+def _complete(path: Path) -> None:
+    """Make what a mailbox lacks besides `new`; raise `Unreachable` where it has no `new`.
+
+    A disk that is not mounted leaves no folder, or an empty one: a mailbox made there would hide
+    that its mail is away.
+    """
+    try:
+        (path / "new").stat()
+        for folder in _FOLDERS:
+            (path / folder).mkdir(mode=0o700, exist_ok=True)
+    except FileNotFoundError:
+        raise Unreachable(
+            f"maildir {path}: no folder new is there; mount it, make it (`pbem init` does), or "
+            "mend its path in the config",
+            lasting=True,
+        ) from None
+    except OSError as error:
+        raise Unreachable(
+            f"maildir {path}: it can't be read: {error.strerror}; mend the path or its rights",
             lasting=True,
         ) from error
 

@@ -1,6 +1,7 @@
 """The commands as they are typed: answers on standard output, one line for what is wrong, codes."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -256,6 +257,39 @@ def test_init_twice_keeps_what_is_there(tmp_path: Path) -> None:
     second = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "kept" in second.stdout
     assert (tmp_path / "games" / "pbem.toml").read_text().endswith("# mine\n")
+
+
+def test_init_makes_the_maildirs_of_a_config_that_is_there(pbem, house: Config) -> None:  # type: ignore[no-untyped-def]
+    text = config.TEXT.replace('"mail/in"', '"~/box"').replace('"mail/out"', '"post"')
+    (house.folder / "pbem.toml").write_text(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(house.folder / "home"))
+        assert pbem("init").code == 0
+        assert pbem("fetch").code == 0
+    for box in (house.folder / "home" / "box", house.folder / "post"):
+        assert sorted(folder.name for folder in box.iterdir()) == ["cur", "new", "tmp"]
+    (house.folder / "pbem.toml").write_text(config.TEXT.replace('"mail/in"', '"mail"'))
+    told = pbem("init")
+    assert (told.code, told.err.count("\n")) == (75, 1)
+    assert "it holds other things and no folder new" in told.err
+
+
+@pytest.mark.parametrize("command", ["fetch", "tick", "run"])
+def test_a_maildir_that_is_not_there_is_said_with_exit_75_and_no_turn_is_run(
+    pbem,  # type: ignore[no-untyped-def]
+    house: Config,
+    command: str,
+) -> None:
+    pbem(*CLOCK, "new", "hexem", "hexem1", *SEATS, "--schedule", "weekly Sun 20:00")
+    shutil.rmtree(house.folder / "mail" / "in")
+    late = ("--clock", "2026-12-06T20:01:00Z")
+    told = pbem(*late, command)
+    assert told.code == 75
+    assert "maildir mail/in: no folder new is there; mount it, make it (`pbem init`" in told.err
+    assert json.loads(pbem("show", "hexem1", "--json").out)["turn"] == 0
+    assert not (house.folder / "mail" / "in").exists()
+    assert pbem("init").code == 0
+    assert pbem(*late, command).code == 0
 
 
 def test_a_tick_with_nothing_to_do_imports_nothing_it_does_not_need(house: Config) -> None:

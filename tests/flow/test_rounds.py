@@ -2,6 +2,7 @@
 
 import email
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -130,13 +131,16 @@ def test_no_more_letters_leave_in_a_minute_than_allowed(
     assert rounds.tick(engine, slow, NOW + timedelta(seconds=61)).sent.sent == 1
 
 
+@pytest.mark.parametrize("left", ["nothing", "an empty folder", "a file"])
 def test_a_mailbox_that_is_away_puts_turns_off_and_stops_nothing_else(
-    match: str, engine: Engine, house: Config
+    match: str, engine: Engine, house: Config, left: str
 ) -> None:
-    import shutil
-
-    shutil.rmtree(house.folder / "mail" / "in")
-    (house.folder / "mail" / "in").write_text("no folder")
+    box = house.folder / "mail" / "in"
+    shutil.rmtree(box)
+    if left == "a file":
+        box.write_text("no folder")
+    elif left == "an empty folder":
+        box.mkdir()
     done = rounds.tick(engine, house, DEADLINE + timedelta(minutes=1))
     assert len(done.fetched.away) == 1
     assert [ran.outcome for ran in done.ran] == ["put off"]

@@ -86,7 +86,8 @@ CONFIGS = [
     ('"game@example.org"', '"game+x@example.org"', "addresses", "a + of its own", "plus_addr"),
     ('templates = ""', 'templates = "mine"', "templates", "mine is no folder", "make the folder"),
     (MAILDIR_IN, '[[source]]\nkind = "pop3"', "source 1", "kind is 'pop3'", "[[source]] number 1"),
-    ('path = "mail/in"', 'path = "pbem.toml"', "source 1", "it can't be made or read", "mend"),
+    ('path = "mail/in"', 'path = "pbem.toml"', "source 1", "it can't be read", "mend"),
+    ('path = "mail/in"', 'path = "mail/gone"', "source 1", "no folder new", "mend"),
     ('path = "mail/in"', 'path = "."', "source 1", "no folder new", "mend"),
     (MAILDIR_IN, f"{MAILDIR_IN}\n{MAILDIR_IN}", "source 2", "is named twice", "leave one"),
     (

@@ -198,19 +198,37 @@ def test_a_time_that_no_calendar_has_does_not_lose_the_mail(box: Path) -> None:
     assert [one.key for one in source(box).fetch()] == ["a"]
 
 
-def test_a_missing_maildir_is_made(tmp_path: Path) -> None:
-    assert list(source(tmp_path / "mail" / "in").fetch()) == []
-    assert sorted(folder.name for folder in (tmp_path / "mail" / "in").iterdir()) == [
-        "cur",
-        "new",
-        "tmp",
-    ]
+@pytest.mark.parametrize("mounted_on", [".", "mail/in"], ids=["no folder", "an empty folder"])
+def test_a_mailbox_that_is_not_there_is_unreachable_and_not_made(
+    tmp_path: Path, mounted_on: str
+) -> None:
+    (tmp_path / mounted_on).mkdir(parents=True, exist_ok=True)
+    with pytest.raises(Unreachable, match=r"mail/in: no folder new is there; .*`pbem init`") as why:
+        list(source(tmp_path / "mail" / "in").fetch())
+    assert why.value.lasting
+    assert not (tmp_path / "mail" / "in" / "new").exists()
 
 
-def test_a_folder_that_holds_other_things_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("lacking", ["cur", "tmp"])
+def test_a_mailbox_that_lacks_cur_or_tmp_is_given_it(box: Path, lacking: str) -> None:
+    (box / lacking).rmdir()
+    put(box / "new" / "a")
+    mailbox = source(box)
+    mailbox.confirm([one.key for one in mailbox.fetch()])
+    assert files(box) == ["cur/a:2,S"]
+    assert sorted(folder.name for folder in box.iterdir()) == ["cur", "new", "tmp"]
+
+
+def test_a_missing_maildir_for_letters_is_made(tmp_path: Path) -> None:
+    open_sender(MaildirSettings(tmp_path / "mail" / "out")).probe()
+    made = sorted(folder.name for folder in (tmp_path / "mail" / "out").iterdir())
+    assert made == ["cur", "new", "tmp"]
+
+
+def test_letters_are_not_laid_into_a_folder_that_holds_other_things(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("dear Ann")
     with pytest.raises(Unreachable, match="holds other things and no folder new") as refused:
-        list(source(tmp_path).fetch())
+        open_sender(MaildirSettings(tmp_path)).send("", "a@example.org", MAIL)
     assert refused.value.lasting
     assert [file.name for file in tmp_path.iterdir()] == ["letter.txt"]
 
@@ -221,7 +239,7 @@ def test_a_path_that_is_a_file_is_unreachable(tmp_path: Path) -> None:
         lambda: list(source(tmp_path / "in").fetch()),
         lambda: open_sender(MaildirSettings(tmp_path / "in")).send("", "a@example.org", MAIL),
     ):
-        with pytest.raises(Unreachable, match=r"can't be made or read: .*; mend the path"):
+        with pytest.raises(Unreachable, match=r"it can't be .*read: .*; mend the path"):
             attempt()
 
 
