@@ -301,7 +301,7 @@ def _answer(
         "turn": seat.match.turn,
         "sheet": [grammar.write(order) for order in filing.lawful] if filing.is_filed else None,
         "forecast": filing.is_filed and not late,
-        "why": came.why if late and came is not None else "",
+        "why": _why_late(filing) if late else "",
     }
     receipt["notes"] = [one.said for one in done if one.said]
     if filing.lawful:
@@ -310,6 +310,12 @@ def _answer(
     if asked:
         receipt["asked"] = asked
     return receipts.answer(lookup, mail, said.letter, seat, receipt)
+
+
+def _why_late(filing: Filing) -> str:
+    """Say why orders are late, and where they count all the same, for what."""
+    why = filing.came.why if filing.came is not None else ""
+    return f"{why}; your orders count for the next turn" if filing.is_filed else why
 
 
 def _outcome(filing: Filing, done: Sequence[Done], good: bool, bad: bool) -> str:
@@ -344,9 +350,11 @@ def _echo(said: Said, filing: Filing, done: Sequence[Done]) -> list[Json]:
     """Return, line by line, what was understood and what was not and why."""
     write = said.grammar.write
     understood: dict[int, list[str]] = {}
+    too_late: dict[int, list[str]] = {}
     wrong: dict[int, list[str]] = {}
     for order in filing.lawful:
-        understood.setdefault(order.line, []).append(write(order))
+        of = understood if filing.is_filed else too_late
+        of.setdefault(order.line, []).append(write(order))
     for problem in filing.problems:
         wrong.setdefault(problem.line, []).append(problem.message)
     for one in done:
@@ -365,7 +373,10 @@ def _echo(said: Said, filing: Filing, done: Sequence[Done]) -> list[Json]:
             "number": number,
             "text": text,
             "understood": receipts.shortened("; ".join(understood.get(number, ()))) or None,
+            "too_late": receipts.shortened("; ".join(too_late.get(number, ()))) or None,
             "problem": receipts.shortened("; ".join(wrong.get(number, ())), 500) or None,
+            # A lawful line that a game leaves out is one that its writer wrote anew further down.
+            "replaced": not (number in understood or number in too_late or number in wrong),
         }
         for number, text in sorted(texts.items())
     ]

@@ -42,9 +42,9 @@ def test_an_order_mail_is_stored_filed_and_answered(match: str, engine: Engine, 
     (receipt,) = _letters(engine, "receipt")
     assert receipt.recipient == "ann@example.org"
     assert receipt.facts["outcome"] == "accepted"
-    assert receipt.facts["lines"] == [
-        {"number": 1, "text": "BID x 2", "understood": "BID x 2", "problem": None}
-    ]
+    (line,) = receipt.facts["lines"]
+    assert (line["number"], line["text"], line["understood"]) == (1, "BID x 2", "BID x 2")
+    assert not (line["problem"] or line["too_late"] or line["replaced"])
     assert receipt.facts["sheet"] == ["BID x 2"]
 
 
@@ -238,6 +238,9 @@ def test_received_in_the_deadlines_second_is_in_time_a_second_later_is_late(
     receipt = _letters(engine, "receipt")[-1]
     assert receipt.facts["late"] is True
     assert receipt.facts["outcome"] == "nothing taken"
+    assert receipt.facts["why"] == "received after the deadline"
+    (line,) = receipt.facts["lines"]
+    assert (line["understood"], line["too_late"], line["problem"]) == (None, "BID x 1", None)
 
 
 def test_late_next_has_a_late_sheet_count_for_the_next_turn(engine: Engine, post: Post) -> None:
@@ -245,6 +248,9 @@ def test_late_next_has_a_late_sheet_count_for_the_next_turn(engine: Engine, post
     idle(engine)
     deadline = datetime(2026, 12, 6, 19, 0, tzinfo=UTC)
     assert post(mail("BID x 2"), deadline + timedelta(seconds=1)).status == "late"
+    facts = _letters(engine, "receipt")[-1].facts
+    assert facts["why"] == "received after the deadline; your orders count for the next turn"
+    assert [one["understood"] for one in facts["lines"]] == ["BID x 2"]
     after = deadline + timedelta(minutes=1)
     assert turns.run_due(engine, after, after)[0].outcome == "ran"
     with store.reading(engine) as session:

@@ -106,6 +106,15 @@ def test_a_mail_of_faulty_lines_changes_nothing_and_keeps_the_earlier_sheet(
     assert receipt["sheet"] is None
 
 
+def test_a_line_that_a_later_one_replaces_is_told_so(
+    match: str, engine: Engine, post: Post
+) -> None:
+    post(mail("BID x 2\nBID y lots\nBID x 3\nREADY"))
+    lines = last_receipt(engine)["lines"]
+    assert isinstance(lines, list)
+    assert [one["number"] for one in lines if one["replaced"]] == [1]
+
+
 def test_lines_are_told_by_their_numbers_in_the_mail_also_at_the_turn(
     match: str, engine: Engine, post: Post
 ) -> None:

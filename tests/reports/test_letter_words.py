@@ -110,7 +110,10 @@ def test_a_deadline_that_is_near_or_past_is_told_in_english(when: str, facts: Fa
     facts["deadline"] |= {"when": when, "left": when.removeprefix("in ")}
     letter = words("report", facts)
     for body in (" ".join(letter.text.split()), shown(letter.html or "")):
-        assert f"that is {when}." in re.sub(r" (?=\.)", "", body)
+        said = re.sub(r" (?=\.)", "", body)
+        is_near = when.startswith("in ")
+        assert f"that {'is' if is_near else 'was'} {when}." in said
+        assert f"Orders {'are' if is_near else 'were'} due" in said
 
 
 def test_the_last_letter_says_how_chance_can_be_checked(facts: Facts) -> None:
@@ -171,13 +174,44 @@ def test_receipt_of_nothing_says_why_and_that_nothing_changed(facts: Facts) -> N
         "forecast": False,
         "why": "your mail holds no order",
     }
-    letter = words("receipt", facts | nothing | {"late": True})
+    letter = words("receipt", facts | nothing)
     for body in (letter.text, shown(letter.html or "")):
         assert "Your mail holds no order." in body
-        assert "It came after the deadline." in body
         assert "Nothing was changed" in body
         assert "What we read" not in body
         assert "If nobody else moved" not in body
+
+
+def test_receipt_of_late_orders_says_once_that_they_came_too_late(facts: Facts) -> None:
+    line = {"number": 1, "text": "THRUST low", "understood": None, "problem": None}
+    late: Facts = {
+        "outcome": "nothing taken",
+        "lines": [{**line, "too_late": "THRUST Low", "replaced": False}],
+        "late": True,
+        "sheet": None,
+        "forecast": False,
+        "why": "received after the deadline",
+        "deadline": {**facts["deadline"], "when": "8 hours ago"},
+    }
+    letter = words("receipt", facts | late)
+    for body in (letter.text, shown(letter.html or "")):
+        assert "nderstood, but too late: THRUST Low" in body
+        assert body.count("after the deadline") == 1
+        assert "Orders were due" in body
+        assert "taken: THRUST" not in body
+        assert "✓" not in body
+
+
+def test_receipt_says_of_a_line_written_anew_that_a_later_one_replaces_it(facts: Facts) -> None:
+    line = {"number": 1, "text": "THRUST low", "understood": None, "problem": None}
+    letter = words("receipt", facts | {"lines": [{**line, "too_late": None, "replaced": True}]})
+    assert "  line 1: THRUST low\n     a later line replaces it\n" in letter.text
+    assert "A later line replaces it." in shown(letter.html or "")
+
+
+def test_receipt_has_no_blank_before_a_comma(facts: Facts) -> None:
+    letter = words("receipt", facts | {"answers": {**facts["answers"], "date": ""}})
+    assert " ," not in (letter.html or "")
 
 
 def test_welcome_tells_who_plays_and_the_seeds_hash_and_over_the_seed(facts: Facts) -> None:
