@@ -241,17 +241,16 @@ def _short(value: Any) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-def check(path: Path) -> str | None:
-    """Play a case file and compare; return `None` where all is as expected, else the first fault.
+def check(path: Path) -> list[str]:
+    """Play a case file and compare; return all that comes out otherwise, empty if nothing does.
 
     What can't be read, is no case, or makes a game fail is a fault too.
     """
     try:
         found = read(path)
-        faults = differences(found, play(found))
+        return differences(found, play(found))
     except NoCase as error:
-        return str(error)
+        return [str(error)]
     # A case's state is written by hand and may be one no game can go on from.
     except Exception as error:
-        return f"can't be played: {type(error).__name__}: {error}"
-    return faults[0] if faults else None
+        return [f"can't be played: {type(error).__name__}: {error}"]

@@ -79,11 +79,18 @@ def judge(
     del context
     if check:
         failed = 0
+        checked: list[dict[str, Any]] = []
         for path in cases:
-            fault = judge.check(path)
-            failed += fault is not None
-            cli.say(f"ok {path}" if fault is None else f"FAIL {path}: {fault}")
-        cli.say(f"{len(cases) - failed} passed, {failed} failed")
+            found = judge.check(path)
+            failed += bool(found)
+            if as_json:
+                checked.append({"file": str(path), "ok": not found, "differences": found})
+            else:
+                cli.say(f"FAIL {path}: {found[0]}" if found else f"ok {path}")
+        if as_json:
+            cli.say_json(checked)
+        else:
+            cli.say(f"{len(cases) - failed} passed, {failed} failed")
         return FAILED if failed else 0
     results: list[dict[str, Any]] = []
     lines: list[str] = []

@@ -57,6 +57,33 @@ def test_run_now_and_dry_run(pbem) -> None:  # type: ignore[no-untyped-def]
     assert json.loads(pbem("show", "hexem1", "--json").out)["phase"] == "muster"
 
 
+@pytest.mark.parametrize(
+    ("order", "outcome", "why"),
+    [("HOLD", "held", "by the game master"), ("END", "over", "")],
+)
+def test_run_says_of_a_match_that_does_not_run_how_it_stands(
+    pbem,  # type: ignore[no-untyped-def]
+    order: str,
+    outcome: str,
+    why: str,
+) -> None:
+    pbem(*CLOCK, "new", "hexem", "hexem1", *SEATS)
+    assert json.loads(pbem(*CLOCK, "run", "--match", "hexem1", "--json").out) == []
+    pbem(*CLOCK, "gm", "hexem1", order)
+    told = pbem(*CLOCK, "run", "--match", "hexem1", "--now", "--json")
+    assert told.code == 0
+    [entry] = json.loads(told.out)
+    assert entry == {"match": "hexem1", "outcome": outcome, "why": why, "news": False}
+    said = pbem(*CLOCK, "run", "--match", "hexem1", "--now").out
+    assert said == f"hexem1: {outcome}{why and ': '}{why}\n"
+
+
+def test_run_says_of_a_match_with_open_seats_that_it_has_not_begun(pbem) -> None:  # type: ignore[no-untyped-def]
+    pbem(*CLOCK, "new", "hexem", "hexem1", "--open", "2")
+    told = pbem(*CLOCK, "run", "--match", "hexem1", "--now", "--json")
+    assert [one["outcome"] for one in json.loads(told.out)] == ["open"]
+
+
 def test_a_mail_that_is_too_large_is_taken_by_its_head_and_answered(pbem, house: Config) -> None:  # type: ignore[no-untyped-def]
     pbem(*CLOCK, "new", "hexem", "hexem1", *SEATS, "--option", "trust=address")
     (house.folder / "pbem.toml").write_text(
@@ -221,7 +248,24 @@ def test_judge_checks_and_counts(pbem, tmp_path: Path) -> None:  # type: ignore[
         f"FAIL {none}: the case: an object is needed, not []",
         "1 passed, 2 failed",
     ]
+    checked = pbem("judge", "--check", "--json", str(good), str(bad), str(none))
+    assert checked.code == 1
+    assert json.loads(checked.out) == [
+        {"file": str(good), "ok": True, "differences": []},
+        {
+            "file": str(bad),
+            "ok": False,
+            "differences": ["turn 1, state.hexes.A2.armies: 5 expected, 4 found"],
+        },
+        {
+            "file": str(none),
+            "ok": False,
+            "differences": ["the case: an object is needed, not []"],
+        },
+    ]
     assert pbem("judge", "--check", str(good)).code == 0
+    # A list for one case too.
+    assert len(json.loads(pbem("judge", "--check", "--json", str(good)).out)) == 1
     played = json.loads(pbem("judge", str(good), "--json").out)
     assert played["turns"][0]["refused"] == {"Ann": [], "Bob": [], "gm": []}
     assert [one["file"] for one in json.loads(pbem("judge", str(good), str(good), "--json").out)]
