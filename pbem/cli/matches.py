@@ -140,17 +140,16 @@ def run(
     as_json: AsJson = False,
 ) -> int:
     """Run the turns that are due, the mailboxes fetched first."""
-    from pbem import brakes, overview, rounds, store
+    from pbem import brakes, overview, rounds, store, turns
 
     desk: Desk = context.obj
     config = desk.config()
     engine = desk.engine(config)
     if (at_once or dry_run) and match is None:
         raise Wrong("--now, --dry-run: say which match with --match")
-    status = ""
     if match is not None:
         with store.reading(engine) as session:
-            status = find(session, match).status
+            find(session, match)
     if dry_run and match is not None:
         with store.writing(engine) as session:
             row = find(session, match)
@@ -162,13 +161,19 @@ def run(
         cli.say_json(preview) if as_json else cli.say(told.rstrip("\n"))
         return 0
     ran = rounds.run(engine, config, desk.now, match, early=at_once)
+    if match is not None and not ran:
+        with store.reading(engine) as session:
+            row = find(session, match)
+            if row.status != "running":
+                why = row.why if row.status == "held" else ""
+                ran = [turns.Ran(match, row.status, why, news=False)]
     if as_json:
         cli.say_json([one._asdict() for one in ran])
     else:
         for one in ran:
             cli.say(f"{one.match}: {one.outcome}{': ' + one.why if one.why else ''}")
         if not ran:
-            cli.say("nothing is due" if status in ("", "running") else f"{match} is {status}")
+            cli.say("nothing is due")
     with store.reading(engine) as session:
         held = brakes.is_any_held(session, match)
     if held or any(one.outcome == "failed" for one in ran):
