@@ -148,20 +148,69 @@ def test_the_chances_are_what_one_muster_takes() -> None:
     assert [row["hex"] for row in hexem.page(state, "Ann", ())["chances"]["hexes"]] == ["A2", "A10"]
 
 
-def test_a_long_way_among_own_hexes_is_told_in_one_sentence() -> None:
+def test_a_long_way_among_own_hexes_is_told_in_one_sentence_step_by_step() -> None:
     hexes = " ".join(f"A{at}=Ann1" for at in range(1, 9))
     state, seat, events = _after(f"{hexes} A9=Bob2", "MUSTER A2 A3 A4 A5 A6 A7 A8 A9")
-    text = rendered("report.txt", state, seat, events)
-    assert "Musters 1 to 7 moved armies among own hexes: A2, A3" in text
+    text = " ".join(rendered("report.txt", state, seat, events).split())
+    assert (
+        "- Musters 1 to 7 moved armies among own hexes: A2 (2 in, making 3), A3 (4 in, making 4), "
+        "A4 (5 in, making 5), A5 (6 in, making 6), A6 (7 in, making 7), A7 (8 in, making 8), "
+        "A8 (8 in, making 8)." in text
+    )
     assert "8. A9 taken from Bob: 8 armies from A8 beat 2." in text
 
 
-def test_an_endless_list_of_musters_is_cut() -> None:
-    state, _, events = _after("A1=Ann2 A2=Ann1 A4=Bob1 C1=Cora1", "MUSTER A4 A1 A1\n" * 300)
-    moves = hexem.page(state, "Ann", events)["moves"]
-    assert len(moves[0]["steps"]) == 1
-    assert moves[0]["steps"][0]["number"] == 900
-    assert len(moves[0]["steps"][0]["hexes"]) == 12
+def test_musters_that_moved_nothing_are_told_apart_from_those_that_moved() -> None:
+    state, seat, events = _after(
+        "A1=Ann2 A2=Ann1 A5=-1 A6=-1 A9=Bob1", "MUSTER A1 A2 A1 A2 A6 A6 A6 A5"
+    )
+    text = " ".join(rendered("report.txt", state, seat, events).split())
+    assert "- Musters 1 to 4 moved armies among own hexes: A1 (1 in, making 3), " in text
+    assert (
+        "- Musters 5 to 8 moved nothing, no armies of Ann stood next to A6, A6, A6 and A5." in text
+    )
+
+
+def test_three_musters_that_did_the_same_have_a_line_each() -> None:
+    state, seat, events = _after("A1=Ann2 A2=Ann1 A7=-1 A8=-1 A9=Bob1", "MUSTER A1 A2 A1 A8 A7 A7")
+    text = rendered("report.txt", state, seat, events)
+    assert "Musters 1" not in text
+    assert "  1. A1: 1 army from A2 came in, making 3." in text
+    assert "  6. A7: nothing moved, no armies of Ann stood next to it." in text
+
+
+def test_all_that_a_match_in_earnest_has_is_told() -> None:
+    hexes = " ".join(f"A{at}=Ann1" for at in range(1, 202))
+    way = " ".join(f"A{at}" for at in range(2, 202))
+    state, seat, events = _after(f"{hexes} Z9=Bob1", f"MUSTER {way}")
+    text = " ".join(rendered("report.txt", state, seat, events).split())
+    assert "Musters 1 to 200 moved armies" in text
+    assert text.count(" in, making ") == 200
+    assert "A201 (201 in, making 201). Then every hex" in text
+
+
+def test_an_endless_list_of_musters_is_cut_and_what_is_cut_is_counted() -> None:
+    state, _, events = _after("A1=Ann2 A2=Ann1 A4=Bob1 C1=Cora1", "MUSTER A4 A1 A2\n" * 300)
+    (move,) = hexem.page(state, "Ann", events)["moves"]
+    told = sum(len(step.get("musters", [step])) for step in move["steps"])
+    beyond = sum(step.get("more", 0) for step in move["steps"])
+    assert told == 500
+    assert told + beyond + move["more"] == 900
+
+
+def test_a_battle_after_a_thousand_idle_musters_is_told() -> None:
+    state, seat, events = _after(
+        "A1=Ann9 A2=Bob1 C1=Cora1 C9=-1",
+        "MUSTER C9 C9\n" * 750 + "MUSTER A2\n" + "MUSTER C9 C9\n" * 200,
+    )
+    (move,) = hexem.page(state, seat, events)["moves"]
+    idle, battle, out = move["steps"]
+    assert (idle["first"], idle["number"], len(idle["musters"]) + idle["more"]) == (1, 1500, 1500)
+    assert (battle["number"], out["kind"], move["more"]) == (1501, "out", 400)
+    text = rendered("report.txt", state, seat, events)
+    assert "… and 400 more musters" in text
+    assert len(text) < 8000
+    assert "and 400 more musters" in rendered("report.html", state, seat, events)
 
 
 def test_who_is_next_to_nobody_wins_by_the_sentence() -> None:

@@ -12,10 +12,12 @@ from pbem.games.hexem.drawing import drawn, letters
 from pbem.games.hexem.picture import colour, country_colour, picture, steps
 from pbem.games.hexem.state import NOBODY, State, armies, hexes, most
 
-# More moves in a row than this among a player's own hexes are told in one sentence,
-# and more sentences than this of one player are only counted.
+# More musters in a row than this that moved a player's armies among his own hexes are told in one
+# sentence, and so are more that moved nothing.
 _MOVES_TOLD = 3
-_STEPS_TOLD = 60
+# More of a player's battles than this are only counted, and so are more of his other musters: it is
+# beyond any turn played in earnest, and keeps a letter small when somebody orders thousands.
+_MUSTERS_TOLD = 250
 # So many hexes of the front, and so many chances, are listed.
 _LISTED = 12
 
@@ -165,34 +167,43 @@ def _countries(state: State) -> list[Json]:
 
 
 def _moves(events: Iterable[Event]) -> list[Json]:
-    """Return player by player what the musters did, long runs of mere moves folded into one."""
+    """Return player by player what the musters did, long runs of those without battle folded."""
     told = [event for event in events if event.kind in ("muster", "out")]
     moves: list[Json] = []
     by_seat = groupby(told, lambda e: e.facts["seat" if e.kind == "muster" else "by"])
     for seat, done in by_seat:
         steps: list[Json] = []
-        number = 0
-        for plain, run in groupby(done, _is_plain):
-            facts = [{"kind": event.kind, **event.facts} for event in run]
-            for fact in facts:
-                if fact["kind"] == "muster":
-                    number += 1
-                    fact["number"] = number
-            if plain and len(facts) > _MOVES_TOLD:
-                last = facts[-1]
-                fold = {"kind": "fold", "first": facts[0]["number"], "number": number}
-                passed = [fact["hex"] for fact in facts]
-                cut = {"hexes": passed[:_LISTED], "more": max(0, len(passed) - _LISTED)}
-                steps.append({**fold, **cut, "last": last})
+        number = more = 0
+        room = {"battle": _MUSTERS_TOLD, "join": _MUSTERS_TOLD, "nothing": _MUSTERS_TOLD}
+        for does, run in groupby(done, _does):
+            if does == "out":
+                steps += [{"kind": "out", **event.facts} for event in run]
+                continue
+            musters = list(run)
+            first = number + 1
+            number += len(musters)
+            kept = [
+                {"kind": "muster", **event.facts, "number": at}
+                for at, event in enumerate(musters[: room[does]], first)
+            ]
+            room[does] -= len(kept)
+            cut = len(musters) - len(kept)
+            if kept and does != "battle" and len(musters) > _MOVES_TOLD:
+                fold = {"kind": "fold", "result": does, "seat": seat, "musters": kept, "more": cut}
+                steps.append({**fold, "first": first, "number": number})
             else:
-                steps += facts
-        more = max(0, len(steps) - _STEPS_TOLD)
-        moves.append({"seat": seat, "steps": steps[:_STEPS_TOLD], "more": more})
+                steps += kept
+                more += cut
+        moves.append({"seat": seat, "steps": steps, "more": more})
     return moves
 
 
-def _is_plain(event: Event) -> bool:
-    return event.kind == "muster" and event.facts["result"] in ("join", "nothing")
+def _does(event: Event) -> str:
+    """Return what is told of an event in one run: `join`, `nothing`, `battle` or `out`."""
+    if event.kind == "out":
+        return "out"
+    result: str = event.facts["result"]
+    return "battle" if result in ("won", "lost") else result
 
 
 @last.kept
