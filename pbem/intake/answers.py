@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sqlalchemy import func, select
 
 from pbem import commands, identity, players, store
+from pbem.game import Json
 from pbem.intake import press
 from pbem.intake.lookup import Lookup
 from pbem.intake.values import Mail
@@ -121,7 +122,10 @@ def _report(asking: Asking, order: commands.Report) -> str:
         raise ValueError(f"{MOST_REPORTS} reports were sent again within a day; ask tomorrow")
     last = seat.match.status == "over" and turn.number == seat.match.turn
     kind = "over" if last else "report" if turn.number else "welcome"
-    facts = {"missing": list(turn.missing), "asked": ["REPORT"]}
+    facts: Json = {"missing": list(turn.missing), "asked": ["REPORT"]}
+    if turn.number != seat.match.turn:
+        # Of a turn long gone nothing is due any more: no deadline, no order form.
+        facts |= {"copy": True, "deadline": None, "due": False}
     store.queue(lookup.session, kind, facts, lookup.now, seat=seat, turn=turn.number)
     return f"The report of turn {turn.number} comes as a letter of its own."
 

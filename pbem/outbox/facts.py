@@ -1,6 +1,6 @@
 """What a letter tells of a match and a turn of it: what its reader may know, and nothing else."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
@@ -171,7 +171,7 @@ def _notes(entries: Sequence[Entry], turn: Turn, seat: str | None) -> list[str]:
     # Of a phase that the game master ended nobody's orders were wanted.
     ended = "END" in turn.orders.get("", "").split("\n")
     missing = [] if ended else turn.missing
-    notes = [f"No orders came from {', '.join(missing)}."] if missing else []
+    notes = [f"No orders came from {_listed(missing)}."] if missing else []
     if seat in missing and seat in turn.orders:
         notes.append("You sent none, so your standing orders were carried out.")
     for line, message in sorted(turn.problems.get(seat or "", ())):
@@ -179,12 +179,19 @@ def _notes(entries: Sequence[Entry], turn: Turn, seat: str | None) -> list[str]:
         notes.append(f"Your line {line} was not carried out: {message}{stop}")
     looked = dict.fromkeys(one.facts["seat"] for one in entries if one.what == "looked")
     if looked:
-        notes.append(f"The game master read the sealed orders of {', '.join(looked)}.")
+        notes.append(f"The game master read the sealed orders of {_listed(looked)}.")
     if any(one.what == "previewed" for one in entries):
         notes.append("The game master looked at what the turn would do before it was run.")
     if any(one.what == "exported" for one in entries):
         notes.append("The game master exported the match, sealed orders included.")
     return notes
+
+
+def _listed(names: Iterable[str]) -> str:
+    # What makes words of things takes long to import, and few turns need it.
+    from pbem.reports.templates import listed
+
+    return listed(names)
 
 
 def _press(entries: Sequence[Entry], seat: str | None) -> list[dict[str, str]]:

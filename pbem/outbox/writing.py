@@ -54,6 +54,9 @@ def _facts(session: Session, config: Config, letter: Letter, now: datetime) -> d
     if letter.kind not in ("report", "over", "press"):
         # Of what was written in the phase before, the report has told.
         facts.pop("press", None)
+    if letter.kind == "reminder":
+        # So it has of what became of the orders then.
+        facts.pop("notes", None)
     if letter.facts.get("forecast") and seat is not None:
         facts["forecast"] = _forecast(session, letter, seat)
     if seat is not None and letter.facts.get("asked"):

@@ -11,7 +11,7 @@ from pbem.config import Config
 from pbem.identity import folded
 from pbem.store import Address, Sheet
 from tests.conftest import NOW, Post, begin, idle, mail
-from tests.flow.rig import DEADLINE, HOUR, WEEK, letters, opened, order, run, seat_of, turn
+from tests.flow.rig import DEADLINE, HOUR, WEEK, letters, opened, run, seat_of, turn
 
 
 def sheets(engine: Engine) -> list[str]:
@@ -414,40 +414,3 @@ def test_a_receipt_tells_when_the_mail_came_in_the_match_s_zone(
     said = " ".join(text.get_content().split())
     assert "Received: Tuesday 1 December 2026, 14:00:00 (UTC+01:00, Europe/Berlin)" in said
     assert "T13:00" not in said
-
-
-def test_who_is_told_of_a_turn_hears_of_his_lines_in_their_order(
-    match: str, engine: Engine, house: Config
-) -> None:
-    idle(engine)
-    run(engine, DEADLINE)
-    with opened(engine) as (session, row):
-        found = store.turn_of(session, row, 1)
-        assert found is not None
-        assert found.problems is not None
-        found.problems = {"Ann": [[3, "no"], [1, "why?"]]}
-    with store.reading(engine) as session:
-        row = store.match_named(session, match)
-        assert row is not None
-        facts = outbox.facts_of(
-            session, house, row, store.turn_of(session, row, 1), seat_of(row, "Ann"), DEADLINE
-        )
-    assert facts["notes"] == [
-        "Your line 1 was not carried out: why?",
-        "Your line 3 was not carried out: no.",
-    ]
-
-
-def test_who_sent_nothing_is_not_named_where_the_game_master_ended_the_phase(
-    match: str, engine: Engine, house: Config
-) -> None:
-    order(engine, "END", NOW + HOUR)
-    run(engine, NOW + 2 * HOUR)
-    with store.reading(engine) as session:
-        row = store.match_named(session, match)
-        assert row is not None
-        last = store.turn_of(session, row)
-        assert last is not None
-        facts = outbox.facts_of(session, house, row, last, seat_of(row, "Ann"), NOW + 2 * HOUR)
-    assert facts["phase"] == "over"
-    assert facts["notes"] == []

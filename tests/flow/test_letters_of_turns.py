@@ -1,0 +1,137 @@
+"""What letters tell of a turn, of one long gone, and of one that was never played."""
+
+import email
+from datetime import datetime
+from email import policy
+from email.message import EmailMessage
+
+from sqlalchemy import Engine
+
+from pbem import outbox, store
+from pbem.config import Config
+from pbem.marker import FORM_BEGIN
+from tests.conftest import NOW, Post, begin, idle, mail
+from tests.flow.rig import (
+    DEADLINE,
+    HOUR,
+    WEEK,
+    letters,
+    opened,
+    order,
+    remind,
+    run,
+    seat_of,
+    sheet,
+    turn,
+)
+
+
+def newest(engine: Engine, house: Config, kind: str, at: datetime) -> tuple[EmailMessage, str]:
+    """The newest letter of a kind as it leaves, and its text with white space folded."""
+    number = letters(engine, kind)[-1].id
+    with store.reading(engine) as session:
+        raw = outbox.compose(session, house, session.get_one(store.Letter, number), at)
+    letter = email.message_from_bytes(raw, policy=policy.default)
+    assert isinstance(letter, EmailMessage)
+    text = letter.get_body(("plain",))
+    assert text is not None
+    return letter, " ".join(text.get_content().split())
+
+
+def has_calendar(letter: EmailMessage) -> bool:
+    return any(part.get_content_type() == "text/calendar" for part in letter.walk())
+
+
+def test_a_reminder_does_not_tell_again_what_was_not_carried_out(
+    match: str, engine: Engine, house: Config
+) -> None:
+    idle(engine)
+    run(engine, DEADLINE)
+    sheet(engine, "Ann", "MUSTER A1", DEADLINE + HOUR)
+    sheet(engine, "Bob", "MUSTER Z9", DEADLINE + HOUR)
+    run(engine, DEADLINE + WEEK)
+    assert turn(engine, 2).problems.keys() == {"Bob"}
+    assert "was not carried out" in newest(engine, house, "report", DEADLINE + WEEK)[1]
+    soon = DEADLINE + 2 * WEEK - HOUR
+    assert remind(engine, soon) == 2
+    assert "was not carried out" not in newest(engine, house, "reminder", soon)[1]
+
+
+def test_who_sent_no_orders_is_named_as_in_a_sentence(engine: Engine, house: Config) -> None:
+    begin(engine)
+    run(engine, DEADLINE)
+    run(engine, DEADLINE + WEEK)
+    assert turn(engine, 1).missing == ["Ann", "Bob"]
+    said = newest(engine, house, "report", DEADLINE + WEEK)[1]
+    assert "- No orders came from Ann and Bob." in said
+
+
+def test_report_of_a_turn_gone_is_a_copy_without_deadline_form_and_calendar(
+    match: str, engine: Engine, house: Config, post: Post
+) -> None:
+    idle(engine)
+    run(engine, DEADLINE)
+    idle(engine, now=DEADLINE + HOUR)
+    run(engine, DEADLINE + WEEK)
+    at = DEADLINE + WEEK + HOUR
+    for number, kind in enumerate(("welcome", "report")):
+        post(mail(f"REPORT {number}", number=number), at)
+        letter, text = newest(engine, house, kind, at)
+        assert "A copy, as you asked for it" in text
+        assert "Orders are due" not in text
+        assert "Orders were due" not in text
+        assert "nothing to decide" not in text
+        assert FORM_BEGIN not in text
+        assert not has_calendar(letter)
+    assert letter["Subject"].startswith("[hexem1] Copy of turn 1: ")
+
+
+def test_report_of_the_last_turn_comes_as_it_came(
+    match: str, engine: Engine, house: Config, post: Post
+) -> None:
+    idle(engine)
+    run(engine, DEADLINE)
+    first, said = newest(engine, house, "report", DEADLINE + HOUR)
+    for number, asked in enumerate(("REPORT 1", "REPORT")):
+        post(mail(asked, sender="bob@example.org", number=number), DEADLINE + HOUR)
+        letter, text = newest(engine, house, "report", DEADLINE + HOUR)
+        assert (letter["Subject"], text) == (first["Subject"], said)
+        assert FORM_BEGIN in text
+        assert has_calendar(letter)
+
+
+def test_who_is_told_of_a_turn_hears_of_his_lines_in_their_order(
+    match: str, engine: Engine, house: Config
+) -> None:
+    idle(engine)
+    run(engine, DEADLINE)
+    with opened(engine) as (session, row):
+        found = store.turn_of(session, row, 1)
+        assert found is not None
+        assert found.problems is not None
+        found.problems = {"Ann": [[3, "no"], [1, "why?"]]}
+    with store.reading(engine) as session:
+        row = store.match_named(session, match)
+        assert row is not None
+        facts = outbox.facts_of(
+            session, house, row, store.turn_of(session, row, 1), seat_of(row, "Ann"), DEADLINE
+        )
+    assert facts["notes"] == [
+        "Your line 1 was not carried out: why?",
+        "Your line 3 was not carried out: no.",
+    ]
+
+
+def test_who_sent_nothing_is_not_named_where_the_game_master_ended_the_phase(
+    match: str, engine: Engine, house: Config
+) -> None:
+    order(engine, "END", NOW + HOUR)
+    run(engine, NOW + 2 * HOUR)
+    with store.reading(engine) as session:
+        row = store.match_named(session, match)
+        assert row is not None
+        last = store.turn_of(session, row)
+        assert last is not None
+        facts = outbox.facts_of(session, house, row, last, seat_of(row, "Ann"), NOW + 2 * HOUR)
+    assert facts["phase"] == "over"
+    assert facts["notes"] == []
