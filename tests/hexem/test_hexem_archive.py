@@ -197,6 +197,24 @@ def test_rule_1_and_2_each_bid_says_who_got_the_country_and_for_what() -> None:
     assert [step["facts"]["country"] for step in chapter(one, 1)["steps"]] == ["y", "x", "z"]
 
 
+@pytest.mark.parametrize(
+    ("bob", "became"),
+    [("BID y 2", "got x for 2"), ("BID x 2\nBID y 2\nBID z 2", "got x for 2, by dice")],
+)
+def test_rule_1_a_bid_won_by_dice_says_so_where_bids_competed(bob: str, became: str) -> None:
+    board = "A1=-9/x A2=-9/y A3=-9/z"
+    bids = {"Ann": "BID x 2", "Bob": bob}
+    for seed in map(str, range(20)):
+        one = record(position(board, "countries", 0, ("Ann", "Bob")), bids, seed=seed)
+        first = next(
+            event["facts"] for event in one["turns"][1]["events"] if event["kind"] == "country"
+        )
+        if first["seat"] == "Ann":
+            break
+    assert first["dice"]
+    assert chapter(one, 1)["became"]["Ann"] == {1: became}
+
+
 def test_rule_1_charts_begin_when_the_countries_are_given_out() -> None:
     board = "A1=-3/x A2=-3/x B1=-4/y B2=-4/y C1=-2/z C2=-2/z"
     bidding = record(position(board, "countries", 0))

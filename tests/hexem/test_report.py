@@ -221,6 +221,27 @@ def test_who_is_next_to_nobody_wins_by_the_sentence() -> None:
     assert "! A1 (1) faces 8 of Bob, enough to take it." in text
 
 
+@pytest.mark.parametrize(
+    ("ann", "bob", "says"),
+    [
+        # Dice said only who was looked at first.
+        ("BID x 2", "BID y 2", False),
+        ("BID x 2", "BID x 2", True),
+        # One seat's two equal bids.
+        ("BID x 2\nBID y 2", "", True),
+    ],
+)
+def test_rule_1_dice_are_told_only_of_bids_that_competed(ann: str, bob: str, says: bool) -> None:
+    board = position("A1=-9/x A2=-9/y A3=-9/z", "countries", 0, ("Ann", "Bob", "Cora"))
+    done = played(board, Ann=ann, Bob=bob)
+    (first, *_) = (event.facts for event in done.events if event.kind == "country")
+    assert first["dice"]
+    for part in ("report.txt", "report.html"):
+        words = " ".join(rendered(part, done.state, "Ann", done.events).split())
+        assert ("for 2 armies, by dice among equal bids." in words) == says
+        assert ("for 2 armies." in words) != says
+
+
 @pytest.mark.parametrize("seats", [2, 4, 8])
 def test_every_part_renders_in_every_phase_for_every_reader(seats: int) -> None:
     for state, events in war(seats):

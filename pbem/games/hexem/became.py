@@ -89,5 +89,9 @@ def _bids(turn: Json, seat: str, orders: list[Bid], said: _Said) -> None:
 
 
 def _got(fact: Mapping[str, Any]) -> str:
-    by_dice = ", by dice" if fact["dice"] or fact["dealt_from"] else ""
-    return f"got {fact['country']} for {fact['price'] or 'nothing'}{by_dice}"
+    seat, country = fact["seat"], fact["country"]
+    # Of equal bids for different countries by different seats dice said only which was looked at
+    # first.
+    rivals = [one for one in fact["dice"] if one[0] == seat or one[1] == country][1:]
+    by_dice = ", by dice" if rivals or fact["dealt_from"] else ""
+    return f"got {country} for {fact['price'] or 'nothing'}{by_dice}"
