@@ -113,6 +113,46 @@ def test_the_form_filled_in_is_lawful_for_everybody_who_is_asked():
             assert len(lawful) == len(lines) > 0
 
 
+@pytest.mark.parametrize(
+    ("number", "use"),
+    [
+        (2, "where you are the last without one after this round."),
+        (3, "where this last round leaves any."),
+    ],
+)
+def test_rule_4_who_may_bid_on_nothing_is_told_that_only_prefer_is_of_use(table, number, use):
+    """All that is open is contested by two others: rules 5 and 5a may yet ask what he prefers."""
+    still_open = list(table(3).open)
+    claimed = dict(zip(("Dag", "Eve", "Fay", "Gil"), still_open[3:], strict=False))
+    state = table(
+        7,
+        round=number,
+        claims={seat: {"empire": empire, "price": 9} for seat, empire in claimed.items()},
+        contested={one: {"seats": ["Ana", "Bo"], "minimum": 20} for one in still_open[:3]},
+    )
+    assert len(state.open) == len(state.contested) == 3
+    given = facts(state, "Cyd", (), {"scores": "open"})
+    for name in ("report.txt", "report.html"):
+        said = " ".join(part(name, given).split())
+        assert "You can't bid this round: others contest all that is still open." in said
+        assert use in said
+        assert "such as" not in said
+        assert "as many as you like" not in said
+    assert part("form.txt", given) == "PREFER __, __, __\n"
+    theirs = part("form.txt", facts(state, "Ana", (), {"scores": "open"}))
+    assert [f"BID {empire} __" in theirs for empire in state.open] == [True] * 3
+
+
+def test_rule_4_the_bid_shown_for_an_example_is_one_the_reader_may_make(table):
+    first, second, *_ = table(3).open
+    state = table(3, contested={first: {"seats": ["Ana", "Bo"], "minimum": 20}}, round=2)
+    for seat, example in (
+        ("Ana", f"BID {first} 20<"),
+        ("Cyd", f"BID {second} {state.empires[second]}<"),
+    ):
+        assert example in part("report.html", facts(state, seat, (), {"scores": "open"}))
+
+
 def test_the_picture_of_a_round_is_drawn_and_told_in_words(turn, table):
     played = turn(table(7, round=3), Ana="BID Arabs 123456789012", Bo="BID Huns 14")
     given = facts(played.state, "Ana", played.events, {"scores": "open"})

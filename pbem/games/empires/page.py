@@ -12,7 +12,8 @@ from pbem.games.empires.tables import LONGEST_NAME, labels, shortened, table
 def page(state: State, seat: str | None, events: Sequence[Event]) -> Json:
     """Return the facts of a report for a seat (`None`: the public), as JSON.
 
-    `action` is what the reader may do (`bid`, `pick`, `wait`, or for the public the phase);
+    `action` is what the reader may do: `bid`, `prefer` (where others contest all that is open),
+    `pick` or `wait`; for the public, in `score` and in `over` it is the phase;
     `story` the turn in order; `matrices` the rounds of this epoch, once the match is over of all;
     `offers` the open empires with the least bid; `ledger` the VP; `needed` the seats whose score
     the game master has not entered.
@@ -79,7 +80,10 @@ def story(events: Sequence[Event]) -> list[Json]:
 def _action(state: State, seat: str | None) -> str:
     if seat is None or state.phase in ("score", "over"):
         return state.phase
-    return state.phase if seat in state.free else "wait"
+    if seat not in state.free:
+        return "wait"
+    barred = state.phase == "bid" and all(state.least(seat, one) is None for one in state.open)
+    return "prefer" if barred else state.phase
 
 
 def _claim(claim: Claim) -> Json:
