@@ -76,6 +76,17 @@ def test_a_report_tells_the_turn_and_what_decided_each_group(crowded):
         assert told in text
 
 
+def test_who_is_tied_in_all_is_named_once(table, turn):
+    state = table(3, seats=("Ida", "Olle"), groups={"7": "ADEHKS"})
+    played = turn(state, Ida="BID 7 40", Olle="BID 7 40")
+    told = (
+        "Ida and Olle tied at £40, and in points and letters too, so that nobody pays; "
+        "it is held over for them."
+    )
+    for name in ("report.txt", "report.html"):
+        assert told in " ".join(letter(played.state, "Ida", played.events)(name).split())
+
+
 def test_a_report_names_the_words_a_hand_has_and_nearly_has(table):
     part = letter(table(3, hands={"Ida": "ABEHTRY"}, claimed={"Ida": ["RYE"]}), "Ida")
     text = part("report.txt")
