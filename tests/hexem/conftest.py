@@ -1,11 +1,15 @@
 """Positions of Hexem in one line, and turns played from order texts."""
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from pbem import game
+from pbem.game import Event
 from pbem.games import hexem
 from pbem.games.hexem.state import State
+from pbem.reports.letters import fragment
+from pbem.reports.letters import part as text_of
 
 # A1=Ann3 is Ann's with 3 armies, A2=-2 a neutral hex; A3=Ann3/x lies in country x.
 _HEX = re.compile(r"([A-Z]+\d+)=(-|[A-Z][a-z]+)(\d+)(?:/(\w+))?")
@@ -45,3 +49,31 @@ def played(state: State, seed: str = "seed", **texts: str) -> game.Played:
 def facts(done: game.Played, kind: str) -> list[Any]:
     """Return the facts of the events of a kind."""
     return [event.facts for event in done.events if event.kind == kind]
+
+
+def after(hexes: str, text: str) -> tuple[State, str, Sequence[Event]]:
+    """Return the state after a turn of Ann's from a line's position, her name, and the events."""
+    done = played(position(hexes), Ann=text)
+    return done.state, "Ann", done.events
+
+
+def rendered(
+    part: str,
+    state: State,
+    seat: str | None,
+    events: Sequence[Event] = (),
+    match: str = "hexem1",
+) -> str:
+    """Render one of the game's templates as a letter would."""
+    facts = {
+        "game": "hexem",
+        "match": match,
+        "seat": seat,
+        "seats": state.seats,
+        "options": {"board": None, "turns": 9, "share": 0.5},
+        "view": hexem.view(state, seat),
+        "page": hexem.page(state, seat, events),
+        "events": events,
+        "turn": state.turn,
+    }
+    return (fragment if part.endswith((".html", ".svg")) else text_of)(part, facts)

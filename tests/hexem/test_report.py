@@ -1,9 +1,8 @@
-"""What a reader is shown: the board in characters, the picture, and the words round them."""
+"""What a reader is shown: the board in characters, and the words round it."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -13,13 +12,9 @@ from pbem.game import Event
 from pbem.games import hexem
 from pbem.games.hexem import board
 from pbem.games.hexem.drawing import drawn, letters
-from pbem.games.hexem.picture import colour, ink
 from pbem.games.hexem.state import NOBODY, State
-from pbem.reports import picture
-from pbem.reports.letters import fragment
-from pbem.reports.letters import part as text_of
 from pbem.reports.templates import environment, render
-from tests.hexem.conftest import played, position
+from tests.hexem.conftest import after, played, position, rendered
 
 NAMES = (
     "Ann",
@@ -32,22 +27,6 @@ NAMES = (
     "Hu",
 )
 PARTS = ("headline.txt", "report.txt", "report.html", "form.txt", "picture.txt", "picture.svg")
-
-
-def rendered(part: str, state: State, seat: str | None, events: Sequence[Event] = ()) -> str:
-    """Render one of the game's templates as a letter would."""
-    facts = {
-        "game": "hexem",
-        "match": "hexem1",
-        "seat": seat,
-        "seats": state.seats,
-        "options": {"board": None, "turns": 9, "share": 0.5},
-        "view": hexem.view(state, seat),
-        "page": hexem.page(state, seat, events),
-        "events": events,
-        "turn": state.turn,
-    }
-    return (fragment if part.endswith((".html", ".svg")) else text_of)(part, facts)
 
 
 def war(seats: int, turns: int = 7) -> list[tuple[State, Sequence[Event]]]:
@@ -127,12 +106,7 @@ def test_a_hex_changed_hands_only_if_its_owner_at_the_end_differs() -> None:
         fact["result"] for fact in hexem.page(done.state, None, done.events)["moves"][1]["steps"]
     ]
     assert hexem.page(done.state, None, done.events)["changed"] == []
-    assert hexem.page(*_after("A1=Ann3 A2=Bob1 A9=Bob1", "MUSTER A2"))["changed"] == ["A2"]
-
-
-def _after(hexes: str, text: str) -> tuple[State, str, Sequence[Event]]:
-    done = played(position(hexes), Ann=text)
-    return done.state, "Ann", done.events
+    assert hexem.page(*after("A1=Ann3 A2=Bob1 A9=Bob1", "MUSTER A2"))["changed"] == ["A2"]
 
 
 def test_the_front_names_the_strongest_neighbour_and_what_falls() -> None:
@@ -150,7 +124,7 @@ def test_the_chances_are_what_one_muster_takes() -> None:
 
 def test_a_long_way_among_own_hexes_is_told_in_one_sentence_step_by_step() -> None:
     hexes = " ".join(f"A{at}=Ann1" for at in range(1, 9))
-    state, seat, events = _after(f"{hexes} A9=Bob2", "MUSTER A2 A3 A4 A5 A6 A7 A8 A9")
+    state, seat, events = after(f"{hexes} A9=Bob2", "MUSTER A2 A3 A4 A5 A6 A7 A8 A9")
     text = " ".join(rendered("report.txt", state, seat, events).split())
     assert (
         "- Musters 1 to 7 moved armies among own hexes: A2 (2 in, making 3), A3 (4 in, making 4), "
@@ -161,7 +135,7 @@ def test_a_long_way_among_own_hexes_is_told_in_one_sentence_step_by_step() -> No
 
 
 def test_musters_that_moved_nothing_are_told_apart_from_those_that_moved() -> None:
-    state, seat, events = _after(
+    state, seat, events = after(
         "A1=Ann2 A2=Ann1 A5=-1 A6=-1 A9=Bob1", "MUSTER A1 A2 A1 A2 A6 A6 A6 A5"
     )
     text = " ".join(rendered("report.txt", state, seat, events).split())
@@ -172,7 +146,7 @@ def test_musters_that_moved_nothing_are_told_apart_from_those_that_moved() -> No
 
 
 def test_three_musters_that_did_the_same_have_a_line_each() -> None:
-    state, seat, events = _after("A1=Ann2 A2=Ann1 A7=-1 A8=-1 A9=Bob1", "MUSTER A1 A2 A1 A8 A7 A7")
+    state, seat, events = after("A1=Ann2 A2=Ann1 A7=-1 A8=-1 A9=Bob1", "MUSTER A1 A2 A1 A8 A7 A7")
     text = rendered("report.txt", state, seat, events)
     assert "Musters 1" not in text
     assert "  1. A1: 1 army from A2 came in, making 3." in text
@@ -182,7 +156,7 @@ def test_three_musters_that_did_the_same_have_a_line_each() -> None:
 def test_all_that_a_match_in_earnest_has_is_told() -> None:
     hexes = " ".join(f"A{at}=Ann1" for at in range(1, 202))
     way = " ".join(f"A{at}" for at in range(2, 202))
-    state, seat, events = _after(f"{hexes} Z9=Bob1", f"MUSTER {way}")
+    state, seat, events = after(f"{hexes} Z9=Bob1", f"MUSTER {way}")
     text = " ".join(rendered("report.txt", state, seat, events).split())
     assert "Musters 1 to 200 moved armies" in text
     assert text.count(" in, making ") == 200
@@ -190,7 +164,7 @@ def test_all_that_a_match_in_earnest_has_is_told() -> None:
 
 
 def test_an_endless_list_of_musters_is_cut_and_what_is_cut_is_counted() -> None:
-    state, _, events = _after("A1=Ann2 A2=Ann1 A4=Bob1 C1=Cora1", "MUSTER A4 A1 A2\n" * 300)
+    state, _, events = after("A1=Ann2 A2=Ann1 A4=Bob1 C1=Cora1", "MUSTER A4 A1 A2\n" * 300)
     (move,) = hexem.page(state, "Ann", events)["moves"]
     told = sum(len(step.get("musters", [step])) for step in move["steps"])
     beyond = sum(step.get("more", 0) for step in move["steps"])
@@ -199,7 +173,7 @@ def test_an_endless_list_of_musters_is_cut_and_what_is_cut_is_counted() -> None:
 
 
 def test_a_battle_after_a_thousand_idle_musters_is_told() -> None:
-    state, seat, events = _after(
+    state, seat, events = after(
         "A1=Ann9 A2=Bob1 C1=Cora1 C9=-1",
         "MUSTER C9 C9\n" * 750 + "MUSTER A2\n" + "MUSTER C9 C9\n" * 200,
     )
@@ -214,7 +188,7 @@ def test_a_battle_after_a_thousand_idle_musters_is_told() -> None:
 
 
 def test_who_is_next_to_nobody_wins_by_the_sentence() -> None:
-    state, seat, events = _after("A1=Ann3 A2=-1 A3=Bob1 B1=Bob7", "MUSTER A2")
+    state, seat, events = after("A1=Ann3 A2=-1 A3=Bob1 B1=Bob7", "MUSTER A2")
     text = rendered("report.txt", state, seat, events)
     assert "A2 taken from nobody: 3 armies from A1 beat 1." in text
     assert "No musters: Bob." in text
@@ -290,35 +264,3 @@ def test_a_forecast_is_told_in_words() -> None:
         "- A2 taken from Bob: 6 armies from A1 beat 2.",
         "- Bob would have lost the last hex and be out of the game.",
     ]
-
-
-def test_the_picture_is_drawn_with_a_hex_an_arrow_and_a_ring_for_each() -> None:
-    state, seat, events = _after("A1=Ann3 A2=Bob1 A9=Bob1 AB7=-123456", "MUSTER A2")
-    layout: dict[str, Any] = hexem.page(state, seat, events)["picture"]
-    assert [one["label"] for one in layout["hexes"]] == ["A1", "A2", "A9", "AB7"]
-    assert [one["changed"] for one in layout["hexes"]] == [False, True, False, False]
-    assert len(layout["arrows"]) == 1
-    png = picture(rendered("picture.svg", state, seat, events))
-    assert png.startswith(b"\x89PNG")
-
-
-def test_a_great_board_is_drawn_no_wider_than_mail_can_show() -> None:
-    state = position("A1=Ann1 A100=Bob1")
-    layout = hexem.page(state, None, ())["picture"]
-    assert layout["shown_width"] == 1200
-    assert layout["width"] > 4000
-
-
-def luminance(shade: str) -> float:
-    """Return the relative luminance of a colour (WCAG 2)."""
-    parts = [int(shade[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def test_numbers_are_legible_on_every_colour() -> None:
-    shades = [colour(at) for at in range(26)]
-    assert len(set(shades)) == 26
-    for shade in shades:
-        one, other = sorted((luminance(shade), luminance(ink(shade))))
-        assert (other + 0.05) / (one + 0.05) >= 4.5, shade

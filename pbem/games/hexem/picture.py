@@ -1,8 +1,11 @@
 """The board as a picture: where everything stands, in pixels, and which colour it has."""
 
 import math
-from collections.abc import Iterable
+import unicodedata
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import accumulate
+from typing import NamedTuple
 
 from pbem import colours
 from pbem.game import Event, Json
@@ -17,7 +20,14 @@ _SIDE = _CORNER * math.sqrt(3) / 2
 _MARGIN = 24.0
 _HEAD = 34.0
 _LINE = 26.0
-_COLUMN = 300.0
+# The legend: the size of its letters, how far they stand from the mark's left edge, what lies
+# between two columns, and how long a text may become before its name is shortened.
+_SIZE = 13
+_MARK = 24
+_BETWEEN = 20
+_LONGEST = 400
+# So narrow a picture has no room for its title.
+_NARROWEST = 348
 # A picture of a great board is scaled down to this, for mail.
 _WIDEST = 1200.0
 
@@ -44,17 +54,34 @@ def ink(shade: str) -> str:
     return DARK if (bright + 0.05) / 0.056 >= 1.05 / (bright + 0.05) else LIGHT
 
 
+# What a letter moves the pen by, in parts of its size, at most (DejaVu Sans).
+_ADVANCES = (
+    (0.38, " ',./:;IJfijl|"),
+    (0.42, "!()-[]rt"),
+    (0.65, 'abcdeghknopqsuvxyz0123456789?$*_`LFSbEPTY"'),
+    (1.0, "%@Wmw…"),
+)
+_ADVANCE = {letter: advance for advance, letters in _ADVANCES for letter in letters}
+
+
+class Entry(NamedTuple):
+    """A line of the legend: a colour, and a text that begins with a name."""
+
+    name: str
+    text: str
+    colour: str
+
+
 def picture(
     state: State,
-    legend: tuple[tuple[str, str], ...],
+    legend: tuple[Entry, ...],
     changed: frozenset[str],
     steps: tuple[tuple[str, str], ...],
 ) -> Json:
     """Lay the picture out: its size, hexes, arrows of conquest, and legend.
 
-    `legend` has a text and a colour an entry; the entries come back with their places, and one
-    without a colour more where there are arrows. `steps` are the conquests, from which hex to which
-    one.
+    The entries of the legend come back with their places, and one without a colour more where there
+    are arrows. `steps` are the conquests, from which hex to which one.
     """
     places = [board.place(label) for label in state.labels]
     top = min(row for row, _ in places)
@@ -66,22 +93,13 @@ def picture(
         )
         for label, (row, column) in zip(state.labels, places, strict=True)
     }
-    across = max(x for x, _ in middles.values()) + _SIDE + _MARGIN
+    board_width = max(x for x, _ in middles.values()) + _SIDE + _MARGIN
     down = max(y for _, y in middles.values()) + _CORNER + _MARGIN
-    width = max(across, 2 * _MARGIN + _COLUMN)
-    columns = max(1, int((width - 2 * _MARGIN) // _COLUMN))
-    if steps:
-        legend = (*legend, ("taken this turn: dashed, by way of the arrows", ""))
-    placed = [
-        {
-            "text": text,
-            "colour": shade,
-            "x": _MARGIN + at % columns * _COLUMN,
-            "y": round(down + at // columns * _LINE, 1),
-        }
-        for at, (text, shade) in enumerate(legend)
-    ]
-    height = down + math.ceil(len(legend) / columns) * _LINE + _MARGIN
+    placed, widest = _legend(legend, board_width - 2 * _MARGIN, is_taken=bool(steps))
+    width = max(board_width, 2 * _MARGIN + widest, _NARROWEST)
+    for entry in placed:
+        entry["y"] = round(down + entry["y"], 1)
+    height = placed[-1]["y"] + _LINE + _MARGIN
     scale = min(1.0, _WIDEST / width)
     shades = _shades(state)
     return {
@@ -108,6 +126,54 @@ def picture(
         "arrows": [_arrow(middles[source], middles[target]) for source, target in steps],
         "legend": placed,
     }
+
+
+def _legend(entries: Sequence[Entry], room: float, *, is_taken: bool) -> tuple[list[Json], float]:
+    """Place the entries in as many columns as there is room for; return them and their width."""
+    texts = [_shortened(entry) for entry in entries]
+    column = _MARK + math.ceil(max(map(across, texts))) + _BETWEEN
+    columns = max(1, int((room + _BETWEEN) // column))
+    placed: list[Json] = [
+        {
+            "text": text,
+            "colour": entry.colour,
+            "x": _MARGIN + at % columns * column,
+            "y": at // columns * _LINE,
+        }
+        for at, (entry, text) in enumerate(zip(entries, texts, strict=True))
+    ]
+    widest = float(column - _BETWEEN)
+    if is_taken:
+        # It is longer than most, and would make all columns wide.
+        text = "taken this turn: dashed, by way of the arrows"
+        placed.append({"text": text, "colour": "", "x": _MARGIN, "y": placed[-1]["y"] + _LINE})
+        widest = max(widest, _MARK + across(text))
+    return placed, widest
+
+
+def _shortened(entry: Entry) -> str:
+    """Return the text of an entry, its name cut where it would be far too long."""
+    over = across(entry.text) - _LONGEST
+    if over <= 0:
+        return entry.text
+    room = across(entry.name) - over - across("…")
+    reach = accumulate(map(_advance, entry.name))
+    kept = sum(1 for far in reach if far * _SIZE <= room)
+    return f"{entry.name[:kept].rstrip()}…{entry.text[len(entry.name) :]}"
+
+
+def across(text: str) -> float:
+    """Return how many pixels a text of the legend takes, or somewhat more."""
+    return _SIZE * sum(map(_advance, text))
+
+
+@lru_cache(maxsize=1024)
+def _advance(letter: str) -> float:
+    plain = unicodedata.normalize("NFD", letter)[0]
+    if plain.isascii() or letter == "…":
+        return _ADVANCE.get(plain, 0.87)
+    category = unicodedata.category(plain)
+    return 0.0 if category in ("Mn", "Me", "Cf") else 0.85 if category == "Ll" else 1.0
 
 
 def _shades(state: State) -> list[str]:

@@ -9,7 +9,7 @@ from pbem import colours, last
 from pbem.game import Event, Json
 from pbem.games.hexem import board
 from pbem.games.hexem.drawing import drawn, letters
-from pbem.games.hexem.picture import colour, country_colour, picture, steps
+from pbem.games.hexem.picture import Entry, colour, country_colour, picture, steps
 from pbem.games.hexem.state import NOBODY, State, armies, hexes, most
 
 # More musters in a row than this that moved a player's armies among his own hexes are told in one
@@ -57,11 +57,12 @@ def _common(state: State, *events: Event) -> dict[str, Any]:
     orders = facts.get("order", [{"order": [], "dice": []}])[-1]
     mustered = {row["seat"] for row in orders["order"] if row["musters"]}
     legend = countries or standings
-    entries = [(row["text"], row["colour"]) for row in legend]
+    named = "country" if countries else "seat"
+    entries = [Entry(row[named], row["text"], row["colour"]) for row in legend]
     neutral = {"hexes": state.owners.count(NOBODY), "armies": armies_of(state, NOBODY)}
     if neutral["hexes"] and not countries:
-        text = f"neutral: {neutral['hexes']} hexes, {neutral['armies']} armies"
-        entries.append((text, colours.NEUTRAL))
+        text = f"neutral: {_held(neutral['hexes'], neutral['armies'])}"
+        entries.append(Entry("neutral", text, colours.NEUTRAL))
     return {
         "board": drawn(state, changed),
         "letters": letters(state.seats),
@@ -134,11 +135,19 @@ def _standings(state: State, events: Sequence[Event]) -> list[Json]:
             "hexes_change": won[name] if ran else None,
             "armies_change": held[name] - fallen[name] if ran else None,
             "out": state.phase != "countries" and not held[name],
-            "text": f"{name}: {held[name]} hexes, {strength[name]} armies",
+            "text": f"{name} has {_held(held[name], strength[name])}",
         }
         for at, name in enumerate(state.seats)
     ]
     return sorted(rows, key=lambda row: (-row["hexes"], -row["armies"]))
+
+
+def _held(held: int, strength: int) -> str:
+    return f"{_hexes(held)}, {strength} {'army' if strength == 1 else 'armies'}"
+
+
+def _hexes(number: int) -> str:
+    return f"{number} {'hex' if number == 1 else 'hexes'}"
 
 
 def _countries(state: State) -> list[Json]:
@@ -160,7 +169,7 @@ def _countries(state: State) -> list[Json]:
             "armies": limits[name] + size[name],
             "most": limits[name],
             "borders": [other for other in names if other in borders[name]],
-            "text": f"{name}: {size[name]} hexes, bids up to {limits[name]}",
+            "text": f"{name} has {_hexes(size[name])}, bids up to {limits[name]}",
         }
         for at, name in enumerate(names)
     ]
