@@ -8,7 +8,7 @@ row and run here like those that are due.
 import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -321,6 +321,9 @@ def played(phase: Phase) -> Played:
 def advance(session: Session, phase: Phase, now: datetime) -> None:
     """Run the phase a match is in: new turn, events, next deadline, a report to each seat."""
     match, before = phase.match, phase.match.phase
+    if games.is_ended(phase.orders.get("", "")):
+        # Of a phase that the game master ended nobody's orders were wanted.
+        phase = replace(phase, waiting=())
     done = played(phase)
     match.turn += 1
     match.phase = done.state.phase

@@ -107,7 +107,7 @@ class Book:
 
         Each has a lasting `id`, the `page` it stands on and, where it leads to another, the
         `address` of that. Of orders that came in there is one entry a turn: `seats` has who sent
-        some.
+        some. A turn that was run has whether the game master `ended` the match instead.
         """
         pages: list[list[Json]] = []
         rest: Sequence[Json] = self._entries
@@ -126,14 +126,19 @@ class Book:
             one["facts"]["turn"] for one in self.record["history"] if one["what"] == "run"
         )
         begun = Counter[int]()
+        ended: int | None = None
         for one, lasts in zip(self.record["history"], self._ids, strict=True):
             entry, facts = {**one, "id": f"h{lasts}"}, one["facts"]
-            if one["what"] == "press":
+            if one["what"] in ("ended", "undone"):
+                # END is taken back with its turn.
+                ended = facts.get("turn")
+            elif one["what"] == "press":
                 entry["address"] = self.addresses[f"p{lasts}"]
             elif one["what"] == "run":
                 number = facts["turn"]
                 begun[number] += 1
                 entry["address"] = self._page_of_run(number, begun[number], runs[number])
+                entry["ended"] = ended == number - 1
                 sent.clear()
             elif one["what"] == "orders" and one["who"] in self.record["seats"]:
                 number = facts.get("turn", self.record["turn"])

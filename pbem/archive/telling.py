@@ -137,6 +137,10 @@ def fates(record: Json, turn: Json, seat: str, became: Mapping[Any, str]) -> lis
     for number, message in turn["problems"].get(seat, ()):
         refused.setdefault(number, []).append(message)
     are_orders = {line.number for line in _read(game, text, seat == "") if line.order}
+    carried_out = "carried out"
+    if ended(turn):
+        carried_out = "not carried out: the game master ended the match"
+        said = {}
     found = []
     for number, line in numbered(text):
         why = "; ".join(dict.fromkeys(refused.get(number, ())))
@@ -145,10 +149,17 @@ def fates(record: Json, turn: Json, seat: str, became: Mapping[Any, str]) -> lis
         elif why:
             found.append(Fate(number, line, "refused", f"refused: {why}"))
         elif number in said or number in are_orders:
-            found.append(Fate(number, line, "order", said.get(number, "carried out")))
+            found.append(Fate(number, line, "order", said.get(number, carried_out)))
+        elif not seat and games.is_ended(line):
+            found.append(Fate(number, line, "order", "carried out: the match was over"))
         else:
             found.append(Fate(number, line, "chat", "no order"))
     return found
+
+
+def ended(turn: Json) -> bool:
+    """Tell whether the game master ended the match instead of a turn, by the events of that."""
+    return any(one["kind"] == "ended" and one["facts"] == {"by": "gm"} for one in turn["events"])
 
 
 def numbered(text: str) -> list[tuple[int, str]]:

@@ -74,6 +74,7 @@ def _context(book: Book, turn: Json, told: Told, base: str, files: dict[str, byt
         "turn": turn,
         "headline": told.headline,
         "missing": turn["missing"],
+        "ended": telling.ended(turn),
         "picture": None if facts.get("drawn") else _picture(told, base, files),
         "report": Markup(told.report),
         "chapter": book.part("chapter.html", facts, turn) if facts else "",

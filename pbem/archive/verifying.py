@@ -189,7 +189,12 @@ def _of_orders_hash(turn: Json, place: str) -> Difference | None:
 
 
 def _of_missing(game: Game, before: Any, turn: Json, place: str) -> Difference | None:
-    """Compare a turn's missing seats with who could order and with whose orders there are."""
+    """Compare a turn's missing seats with who could order and with whose orders there are.
+
+    In a turn that the game master ended nobody is missing; the first programs named some there.
+    """
+    if games.is_ended(turn["orders"].get("", "")) and not turn["missing"]:
+        return None
     waiting = list(game.waiting(before))
     silent = [seat for seat in waiting if seat not in turn["orders"]]
     for seat in (*silent, *turn["missing"]):

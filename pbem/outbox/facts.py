@@ -168,11 +168,8 @@ def _notes(entries: Sequence[Entry], turn: Turn, seat: str | None) -> list[str]:
     They tell who sent no orders, by whose standing sheet the reader's seat went, what of his was
     not carried out, and whether the game master has looked at sealed orders.
     """
-    # Of a phase that the game master ended nobody's orders were wanted.
-    ended = "END" in turn.orders.get("", "").split("\n")
-    missing = [] if ended else turn.missing
-    notes = [f"No orders came from {_listed(missing)}."] if missing else []
-    if seat in missing and seat in turn.orders:
+    notes = [f"No orders came from {_listed(turn.missing)}."] if turn.missing else []
+    if seat in turn.missing and seat in turn.orders:
         notes.append("You sent none, so your standing orders were carried out.")
     for line, message in sorted(turn.problems.get(seat or "", ())):
         stop = "" if message.endswith("?") else "."

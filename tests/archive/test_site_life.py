@@ -18,7 +18,7 @@ from tests.archive import lives
 from tests.archive.test_site_build import files
 from tests.cli.conftest import pbem
 from tests.conftest import NOW
-from tests.flow.rig import DAY, HOUR, said
+from tests.flow.rig import DAY, HOUR, run, said
 
 __all__ = ["pbem"]
 
@@ -102,6 +102,28 @@ def test_a_match_in_which_much_is_mended_has_a_whole_archive_and_keeps_its_secre
         assert "secret words" not in text and undone == []
         assert 'class="orders"' not in text and not list(folder.glob("*.case.json"))
         assert f">{lives.SEED}<" not in text
+
+
+def test_of_a_turn_that_the_game_master_ended_nobody_is_said_to_have_sent_no_orders(
+    engine: Engine, house: Config, tmp_path: Path
+) -> None:
+    lives.begin(engine, "hexem")
+    said(engine, "END", NOW + HOUR, "match1")
+    assert run(engine, NOW + HOUR) == ["ran"]
+    site.build(site.Place(tmp_path / "site", NAME), sources(engine))
+    last, match = (
+        (tmp_path / "site" / "match1" / f"{name}.html").read_text("utf-8")
+        for name in ("turn-1", "index")
+    )
+    assert "Not played: the game master ended the match on" in last
+    assert "no orders" not in (last + match).lower()
+    assert "Turn 1</a> was not played" in match
+    said(engine, "UNDO", NOW + HOUR, "match1")
+    lives.send_orders(engine, NOW + HOUR)
+    lives.run_now(engine, NOW + 2 * HOUR)
+    site.build(site.Place(tmp_path / "site", NAME), sources(engine))
+    match = (tmp_path / "site" / "match1" / "index.html").read_text("utf-8")
+    assert match.count("Turn 1</a> was run") == 1
 
 
 def test_the_command_says_what_it_built(pbem, engine: Engine, house: Config) -> None:  # type: ignore[no-untyped-def]

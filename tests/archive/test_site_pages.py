@@ -117,6 +117,22 @@ def test_what_became_of_a_line_is_told_by_law_first_then_by_the_game() -> None:
     assert telling.fates(record, turn, seat, {})[1].told == "carried out"
 
 
+def test_of_a_turn_that_the_game_master_ended_no_line_but_his_was_carried_out() -> None:
+    record = published(played.record("hexem", 1))
+    event = {"kind": "ended", "facts": {"by": "gm"}, "seen_by": None}
+    seat = record["seats"][0]
+    orders = {seat: "Hello\nMUSTER A2\nMUSTER Z9", "": "END"}
+    turn = {**record["turns"][3], "orders": orders, "events": [event]}
+    turn["problems"] = {seat: [[3, "no such hex"]]}
+    assert [tuple(one) for one in telling.fates(record, turn, seat, {2: "took A2"})] == [
+        (1, "Hello", "chat", "no order"),
+        (2, "MUSTER A2", "order", "not carried out: the game master ended the match"),
+        (3, "MUSTER Z9", "refused", "refused: no such hex"),
+    ]
+    (end,) = telling.fates(record, turn, "", {})
+    assert tuple(end) == (1, "END", "order", "carried out: the match was over")
+
+
 def test_who_sent_nothing_is_named_with_what_stood_in() -> None:
     record = published(played.record("hexem", 1))
     seats, turn = record["seats"], record["turns"][3]

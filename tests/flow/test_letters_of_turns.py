@@ -15,6 +15,7 @@ from tests.flow.rig import (
     DEADLINE,
     HOUR,
     WEEK,
+    history,
     letters,
     opened,
     order,
@@ -135,3 +136,18 @@ def test_who_sent_nothing_is_not_named_where_the_game_master_ended_the_phase(
         facts = outbox.facts_of(session, house, row, last, seat_of(row, "Ann"), NOW + 2 * HOUR)
     assert facts["phase"] == "over"
     assert facts["notes"] == []
+    assert last.missing == []
+    assert history(engine, "no orders") == []
+    text = newest(engine, house, "over", NOW + 2 * HOUR)[1]
+    assert "The game master has ended the match" in text
+
+
+def test_standing_orders_are_none_of_a_phase_that_the_game_master_ended(engine: Engine) -> None:
+    begin(engine)
+    sheet(engine, "Ann", "BID x 1", NOW + HOUR, standing=True)
+    idle(engine)
+    run(engine, DEADLINE)
+    sheet(engine, "Bob", "MUSTER A1", DEADLINE + HOUR)
+    order(engine, "END", DEADLINE + HOUR)
+    assert run(engine, DEADLINE + 2 * HOUR) == ["ran"]
+    assert turn(engine, 2).orders == {"Bob": "MUSTER A1", "": "END"}

@@ -123,6 +123,18 @@ def test_the_last_letter_says_how_chance_can_be_checked(facts: Facts) -> None:
         assert "pbem verify FILE" in body.replace("`", "")
 
 
+def test_the_last_letter_says_that_the_game_master_ended_the_match(facts: Facts) -> None:
+    ended = {"events": [Event("ended", {"by": "gm"})]}
+    for winners, how in ((["A & B", "Bob"], ": A & B and Bob win."), ([], ", without a winner.")):
+        for more, told in (
+            ({}, "The match is over"),
+            (ended, "The game master has ended the match"),
+        ):
+            letter = words("over", facts | more | {"winners": winners})
+            assert f"{told}{how}\n" in letter.text
+            assert f"{told}{how}" in shown(letter.html or "")
+
+
 def test_a_reminder_names_seat_and_player_once_where_they_are_the_same(facts: Facts) -> None:
     for person, said in (("Ann", "Ann, we have no orders from you."), ("Joe", "you for Ann.")):
         letter = words("reminder", facts | {"person": person})
