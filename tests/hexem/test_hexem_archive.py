@@ -129,8 +129,8 @@ def test_rule_4_each_line_says_what_its_musters_did(war: Json) -> None:
             2: "brought 1 to B3, 2 in all; lost 2 at A4 against 5 of Bob",
         },
         "Ann": {
-            2: "took A2 from Bob, 4 against 1",
-            3: "took A3 from Bob, 4 against none; no effect: no armies stood next to A1",
+            2: "took A2 from Bob with 4 against 1",
+            3: "took A3 from Bob with 4 against none; no effect: no armies stood next to A1",
         },
     }
 

@@ -1,5 +1,6 @@
 """What a reader is shown: the board in characters, and the words round it."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
@@ -131,7 +132,7 @@ def test_a_long_way_among_own_hexes_is_told_in_one_sentence_step_by_step() -> No
         "A4 (5 in, making 5), A5 (6 in, making 6), A6 (7 in, making 7), A7 (8 in, making 8), "
         "A8 (8 in, making 8)." in text
     )
-    assert "8. A9 taken from Bob: 8 armies from A8 beat 2." in text
+    assert "8. A9 taken from Bob, as 8 armies from A8 beat 2." in text
 
 
 def test_musters_that_moved_nothing_are_told_apart_from_those_that_moved() -> None:
@@ -187,10 +188,10 @@ def test_a_battle_after_a_thousand_idle_musters_is_told() -> None:
     assert "and 400 more musters" in rendered("report.html", state, seat, events)
 
 
-def test_who_is_next_to_nobody_wins_by_the_sentence() -> None:
+def test_hexes_without_owner_are_called_neutral() -> None:
     state, seat, events = after("A1=Ann3 A2=-1 A3=Bob1 B1=Bob7", "MUSTER A2")
     text = rendered("report.txt", state, seat, events)
-    assert "A2 taken from nobody: 3 armies from A1 beat 1." in text
+    assert "A2 taken from the neutrals, as 3 armies from A1 beat 1." in text
     assert "No musters: Bob." in text
     assert "! A1 (1) faces 8 of Bob, enough to take it." in text
 
@@ -214,6 +215,54 @@ def test_rule_1_dice_are_told_only_of_bids_that_competed(ann: str, bob: str, say
         words = " ".join(rendered(part, done.state, "Ann", done.events).split())
         assert ("for 2 armies, by dice among equal bids." in words) == says
         assert ("for 2 armies." in words) != says
+
+
+@pytest.mark.parametrize(("armies", "held"), [(20, "20 neutral armies"), (1, "1 neutral army")])
+def test_rule_4_neutral_armies_hold(armies: int, held: str) -> None:
+    state, seat, events = after(f"A1=Ann2 A2=-{armies} A3=Bob1", "MUSTER A2")
+    text = " ".join(rendered("report.txt", state, seat, events).split())
+    assert f"A2 attacked in vain: 2 armies from A1 died, the {held} held." in text
+    assert "nobody" not in text
+
+
+def test_a_seat_that_is_out_is_marked_for_its_reader_alone() -> None:
+    state, _, events = after("A1=Ann9 A2=Bob1 A9=Cora1", "MUSTER A2")
+    out = "Bob has lost the last hex and is out of the game.</li>"
+    assert f'<li class="bad">{out}' in rendered("report.html", state, "Bob", events)
+    for other in ("Ann", "Cora", None):
+        assert f"<li>{out}" in rendered("report.html", state, other, events)
+
+
+def test_a_wrapped_line_of_the_musters_hangs_beside_its_number() -> None:
+    css = render(environment(None, "hexem", True), "shared/style.css", {})
+    hangs = re.search(r"\.steps li { padding: 0 0 0 (\d+)px; text-indent: -(\d+)px; }", css)
+    assert hangs
+    assert hangs[1] == hangs[2]
+
+
+def test_a_country_keeps_its_case_where_a_headline_begins() -> None:
+    board = position("A1=-9/y A2=-9/x", "countries", 0, ("Ann", "Bob"))
+    done = played(board, Ann="BID y 2")
+    assert rendered("headline.txt", done.state, "Ann", done.events).strip() == "your country is y"
+
+
+def test_no_number_stands_next_to_a_name_that_runs_from_the_right() -> None:
+    """A reader would see it on the other side of the name (UAX 9, W2); not so within brackets that
+    hold a Latin word too (N0)."""
+    name = "محمد علي"
+    hexes = {
+        f"A{at}": {"owner": owner, "armies": armies, "country": None}
+        for at, (owner, armies) in enumerate(((name, 9), (name, 9), (name, 3), ("Bob", 9)), 1)
+    }
+    options = game.read_options(hexem.OPTIONS, {}, "hexem")
+    state = hexem.load({"phase": "muster", "turn": 3, "hexes": hexes}, (name, "Bob"), options)
+    for his, other in (("MUSTER A2 A1 A2 A1", "MUSTER A3"), ("MUSTER A4", "MUSTER A1 A1 A1 A1")):
+        done = game.play(hexem, state, {name: his, "Bob": other}, "seed", 1)
+        for seat in (name, "Bob"):
+            for part in ("report.txt", "picture.txt", "picture.svg"):
+                text = rendered(part, done.state, seat, done.events)
+                assert name in text
+                assert not re.search(rf"{name}[^\w\n<(]*\d", text)
 
 
 @pytest.mark.parametrize("seats", [2, 4, 8])
@@ -261,6 +310,6 @@ def test_a_forecast_is_told_in_words() -> None:
     events = hexem.forecast(position("A1=Ann6 A2=Bob2"), "Ann", orders)
     text = render(environment(None, "hexem", False), "hexem/forecast.txt", {"events": events})
     assert text.splitlines() == [
-        "- A2 taken from Bob: 6 armies from A1 beat 2.",
+        "- A2 taken from Bob, as 6 armies from A1 beat 2.",
         "- Bob would have lost the last hex and be out of the game.",
     ]

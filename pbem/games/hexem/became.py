@@ -55,10 +55,12 @@ def _mustered(fact: Mapping[str, Any]) -> str:
     label, armies, against = fact["hex"], fact["armies"], fact["defenders"]
     match fact["result"]:
         case "won":
-            whose = f"from {fact['owner']}" if fact["owner"] else "from nobody"
-            return f"took {label} {whose}, {armies} against {against or 'none'}"
+            # No number follows a name at once: names may run from the right.
+            whose = fact["owner"] or "the neutrals"
+            return f"took {label} from {whose} with {armies} against {against or 'none'}"
         case "lost":
-            return f"lost {armies} at {label} against {against} of {fact['owner'] or 'nobody'}"
+            whose = f"of {fact['owner']}" if fact["owner"] else "neutral"
+            return f"lost {armies} at {label} against {against} {whose}"
         case "join":
             return f"brought {armies} to {label}, {armies + against} in all"
     return f"no effect: no armies stood next to {label}"
