@@ -9,13 +9,13 @@ about seats call the same functions.
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime, timedelta
 
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
 from pbem import deadlines, identity, matches, schedule, store, typography
 from pbem import game as games
 from pbem.game import Game
-from pbem.store import Absence, Address, Applicant, Match, Message, Seat, Sheet, Tenure
+from pbem.store import Absence, Address, Applicant, Letter, Match, Message, Seat, Sheet, Tenure
 
 MOST_JOINING = 20
 LONGEST_NAME = 40
@@ -206,7 +206,8 @@ def _leave(session: Session, seat: Seat, now: datetime) -> None:
         sheet.standing = False
     seat.addresses.clear()
     seat.absences.clear()
-    seat.key, seat.ready = identity.new_key(), False
+    seat.ready = False
+    _change_key(session, seat)
     session.flush()
 
 
@@ -272,12 +273,35 @@ def _reopen(session: Session, match: Match, seat: Seat) -> None:
         session.flush()
 
 
+def _change_key(session: Session, seat: Seat) -> None:
+    """Have all tokens of a seat's letters die.
+
+    A question whether an address is meant, if it has not left yet, must not leave with a new one.
+    """
+    seat.key = identity.new_key()
+    session.execute(
+        update(Letter)
+        .where(Letter.seat_id == seat.id, Letter.status == "queued", Letter.kind == "address")
+        .values(status="dropped", why="the seat has another address, or another player")
+    )
+
+
 def set_address(session: Session, seat: Seat, address: str, now: datetime) -> str:
-    """Have a seat's mail sent to another address, and taken from no other; old tokens die."""
+    """Have a seat's mail sent to another address, and taken from no other; old tokens die.
+
+    What waits to be sent goes to the same player, and so to his new address.
+    """
+    before = [one.address for one in seat.addresses]
+    session.execute(
+        update(Letter)
+        .where(Letter.seat_id == seat.id, Letter.status == "queued", Letter.recipient.in_(before))
+        .where(Letter.kind != "address")
+        .values(recipient=address)
+    )
     seat.addresses.clear()
     session.flush()
     seat.addresses.append(Address(address=address, folded=identity.folded(address)))
-    seat.key = identity.new_key()
+    _change_key(session, seat)
     session.flush()
     store.record(session, seat.match, now, "gm", "address", seat=seat.name, address=address)
     facts = {

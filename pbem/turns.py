@@ -239,7 +239,13 @@ def _run(
     # A game that fails must not stop the other matches; what it said is kept.
     except Exception as error:
         why = f"{type(error).__name__}: {error}"
-        return _failed(place, name, now, turn, why, traceback.format_exc())
+        try:
+            return _failed(place, name, now, turn, why, traceback.format_exc())
+        except Away:
+            raise
+        # Where its rows can't be read, nothing is noted in them.
+        except Exception:
+            return Ran(name, "failed", why)
 
 
 def _found(

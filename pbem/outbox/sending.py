@@ -15,9 +15,10 @@ from pbem import store, undelivered
 from pbem.config import Config
 from pbem.outbox.claiming import Allowance, Waiting, are_many, recall, waiting
 from pbem.outbox.desk import Desk
-from pbem.outbox.writing import SHOW_A_TURN, compose, return_path, turn_shown
+from pbem.outbox.outlived import LESSER, outlived
+from pbem.outbox.writing import compose, return_path
 from pbem.post import Accepted, Refused, Sender, Unsure
-from pbem.store import Letter, Match, Seat
+from pbem.store import Letter, Seat
 
 # When a letter that could not be delivered is tried again: after so many minutes, then hourly.
 RETRIES = (1, 5, 15, 60)
@@ -27,10 +28,6 @@ MOST_UNSURE = 3
 DAY = timedelta(days=1)
 
 _MARK = update(Letter).where(Letter.id == bindparam("number"))
-
-_LESSER = ("receipt", "press", "reminder", "notice", "deadline")
-# What is not sent to who has chosen fewer letters; what he has asked for is.
-_UNWANTED = {"REPORTS": _LESSER, "NONE": (*_LESSER, "report", "over", "digest")}
 
 
 @dataclass
@@ -132,7 +129,7 @@ def _gather(session: Session, now: datetime) -> None:
         .join(Seat, Letter.seat_id == Seat.id)
         .where(
             Letter.status == "queued",
-            Letter.kind.in_(_LESSER),
+            Letter.kind.in_(LESSER),
             Letter.due <= now,
             Seat.mail == "DIGEST",
         )
@@ -150,7 +147,7 @@ def _gather(session: Session, now: datetime) -> None:
             )
         )
         due = max(last or letters[0].created, letters[0].created - DAY) + DAY
-        useful = [one for one in letters if not _outlived(session, one, now)]
+        useful = [one for one in letters if not outlived(session, one, now)]
         if due > now:
             for letter in letters:
                 letter.due = due
@@ -170,7 +167,15 @@ def _send_one(
     marks: Connection, config: Config, sender: Sender, desk: Desk, one: Waiting, now: datetime
 ) -> Verdict | None:
     """Send a letter and mark it; return what came of it, `None` where it is not for us to send."""
-    letter = desk.letter(one.number, one.match)
+    try:
+        letter = desk.letter(one.number, one.match)
+    except DBAPIError:
+        raise
+    # A row that can't be read must not stop the letters of other matches.
+    except Exception as error:
+        marks.execute(_MARK, {"number": one.number, "due": now + timedelta(minutes=RETRIES[-1])})
+        marks.commit()
+        return Verdict("later", f"it can't be read: {type(error).__name__}: {error}")
     verdict = _tried(desk.session, config, sender, letter, now) if letter else None
     if letter is None or verdict is None:
         return None
@@ -193,12 +198,12 @@ def _tried(
     # Words and pictures take long to import, and most ticks send nothing.
     from pbem.reports import TemplateFault
 
-    useless = _outlived(session, letter, now)
-    if useless:
-        return Verdict("dropped", useless)
-    if _is_for_digest(letter):
-        return None
     try:
+        useless = outlived(session, letter, now)
+        if useless:
+            return Verdict("dropped", useless)
+        if _is_for_digest(letter):
+            return None
         raw = compose(session, config, letter, now)
     except TemplateFault as error:
         fault = f"{error}; mend it (`pbem doctor` tries them), then it is sent"
@@ -260,44 +265,6 @@ def _note(result: Sent, one: Waiting, verdict: Verdict) -> None:
 
 def _is_for_digest(letter: Letter) -> bool:
     """Tell whether a letter is to be told in a digest, into which it will be gathered."""
-    if letter.seat is None or letter.kind not in _LESSER or letter.facts.get("asked"):
+    if letter.seat is None or letter.kind not in LESSER or letter.facts.get("asked"):
         return False
     return letter.seat.mail == "DIGEST"
-
-
-def _outlived(session: Session, letter: Letter, now: datetime) -> str:
-    """Say why a letter is of no use any more; empty where it still is."""
-    if letter.kind == "receipt" and _is_overtaken(session, letter):
-        return "overtaken by a newer receipt"
-    match, seat = letter.match, letter.seat
-    if seat is not None:
-        if letter.kind in _UNWANTED.get(seat.mail, ()) and not letter.facts.get("asked"):
-            return f"its reader wants no such letters (MAIL {seat.mail})"
-        if letter.kind == "address":
-            return ""
-        # Its token is the new player's, and what it tells may be none of the old one's business.
-        if all(one.address != letter.recipient for one in seat.addresses):
-            return "the address is the seat's no more"
-    if match is None or letter.turn is None:
-        return ""
-    if letter.kind in ("reminder", "deadline") and match.turn != letter.turn:
-        return "the turn was run, or undone"
-    if letter.kind == "reminder" and _is_past(match, now):
-        return "the deadline is past"
-    if letter.kind in SHOW_A_TURN and turn_shown(session, match, letter.turn) is None:
-        return "its turn was undone"
-    return ""
-
-
-def _is_overtaken(session: Session, letter: Letter) -> bool:
-    """Tell whether a receipt tells of nothing but a sheet, and a newer one has replaced that."""
-    if letter.facts.get("notes") or letter.facts.get("asked"):
-        return False
-    newer = select(Letter.facts).where(
-        Letter.seat_id == letter.seat_id, Letter.kind == "receipt", Letter.id > letter.id
-    )
-    return any(facts.get("sheet") is not None for facts in session.scalars(newer))
-
-
-def _is_past(match: Match, now: datetime) -> bool:
-    return match.deadline is not None and match.deadline <= now

@@ -11,15 +11,12 @@ from pbem import identity, matches, store
 from pbem.config import Config
 from pbem.game import Event
 from pbem.marker import MARKER
-from pbem.outbox.desk import kept
 from pbem.outbox.facts import facts_of, received
-from pbem.store import Letter, Match, Seat, Turn
+from pbem.outbox.outlived import SHOW_A_TURN, is_undone, turn_shown
+from pbem.store import Letter, Match, Seat
 
 if TYPE_CHECKING:
     from pbem.reports import Envelope
-
-# The letters that show a turn; the others only need to know where the match stands.
-SHOW_A_TURN = ("welcome", "report", "over", "reminder")
 
 
 def compose(session: Session, config: Config, letter: Letter, now: datetime) -> bytes:
@@ -69,24 +66,20 @@ def _facts(session: Session, config: Config, letter: Letter, now: datetime) -> d
     return facts
 
 
-def turn_shown(session: Session, match: Match, number: int | None) -> Turn | None:
-    """Return the turn a letter is about (the last one where it is about none), if it stands."""
-    return kept(
-        session,
-        ("turn", match.id, number),
-        lambda: store.turn_of(session, match, number, read="all"),
-    )
-
-
 def _digested(
     session: Session, config: Config, letter: Letter, now: datetime
 ) -> list[dict[str, str]]:
-    """Return the letters that a digest holds, as text, without what each has round it."""
+    """Return the letters that a digest holds, as text, without what each has round it.
+
+    One whose turn was undone meanwhile tells nothing that is still true.
+    """
     from pbem.reports import words
 
     found = []
     for number in letter.facts["letters"]:
         held = session.get_one(Letter, number)
+        if is_undone(session, held):
+            continue
         said = words(held.kind, _facts(session, config, held, now), config.templates_folder)
         body = said.text.replace(MARKER, "").strip()
         found.append({"title": said.subject, "text": body})

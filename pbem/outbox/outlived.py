@@ -1,0 +1,70 @@
+"""Whether a letter that waits is still of use, and the turn that it is about."""
+
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from pbem import store
+from pbem.outbox.desk import kept
+from pbem.store import Letter, Match, Turn
+
+# The letters that show a turn; the others only need to know where the match stands.
+SHOW_A_TURN = ("welcome", "report", "over", "reminder")
+
+LESSER = ("receipt", "press", "reminder", "notice", "deadline")
+# What is not sent to who has chosen fewer letters; what he has asked for is.
+_UNWANTED = {"REPORTS": LESSER, "NONE": (*LESSER, "report", "over", "digest")}
+
+
+def turn_shown(session: Session, match: Match, number: int | None) -> Turn | None:
+    """Return the turn a letter is about (the last one where it is about none), if it stands."""
+    return kept(
+        session,
+        ("turn", match.id, number),
+        lambda: store.turn_of(session, match, number, read="all"),
+    )
+
+
+def outlived(session: Session, letter: Letter, now: datetime) -> str:
+    """Say why a letter is of no use any more; empty where it still is."""
+    if letter.kind == "receipt" and _is_overtaken(session, letter):
+        return "overtaken by a newer receipt"
+    match, seat = letter.match, letter.seat
+    if seat is not None:
+        if letter.kind in _UNWANTED.get(seat.mail, ()) and not letter.facts.get("asked"):
+            return f"its reader wants no such letters (MAIL {seat.mail})"
+        if letter.kind == "address":
+            return ""
+        # Its token is the new player's, and what it tells may be none of the old one's business.
+        if all(one.address != letter.recipient for one in seat.addresses):
+            return "the address is the seat's no more"
+    if match is None or letter.turn is None:
+        return ""
+    if letter.kind in ("reminder", "deadline") and match.turn != letter.turn:
+        return "the turn was run, or undone"
+    if letter.kind == "reminder" and _is_past(match, now):
+        return "the deadline is past"
+    return "its turn was undone" if is_undone(session, letter) else ""
+
+
+def is_undone(session: Session, letter: Letter) -> bool:
+    """Tell whether a letter shows a turn that is there no more."""
+    match = letter.match
+    if match is None or letter.turn is None or letter.kind not in SHOW_A_TURN:
+        return False
+    return turn_shown(session, match, letter.turn) is None
+
+
+def _is_overtaken(session: Session, letter: Letter) -> bool:
+    """Tell whether a receipt tells of nothing but a sheet, and a newer one has replaced that."""
+    if letter.facts.get("notes") or letter.facts.get("asked"):
+        return False
+    newer = select(Letter.facts).where(
+        Letter.seat_id == letter.seat_id, Letter.kind == "receipt", Letter.id > letter.id
+    )
+    return any(facts.get("sheet") is not None for facts in session.scalars(newer))
+
+
+def _is_past(match: Match, now: datetime) -> bool:
+    return match.deadline is not None and match.deadline <= now
