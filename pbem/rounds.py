@@ -10,7 +10,7 @@ import logging
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, BinaryIO
 
 from sqlalchemy import Engine, select
@@ -31,6 +31,8 @@ log = logging.getLogger("pbem")
 
 # Messages taken in at a time: one commit for all of them.
 BATCH = 50
+# By how much the clocks of two machines may differ.
+_SKEW = timedelta(minutes=1)
 
 
 @dataclass
@@ -209,7 +211,9 @@ def _fetched_at(engine: Engine, config: Config, now: datetime) -> datetime | Non
         ]
     if not all(marks):
         return None
-    return min(datetime.fromisoformat(mark) for mark in marks if mark)
+    moments = [datetime.fromisoformat(mark) for mark in marks if mark]
+    # What a clock that was ahead has noted says nothing of when it was.
+    return min(moments) if max(moments) <= now + _SKEW else None
 
 
 def run(

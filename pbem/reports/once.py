@@ -73,10 +73,12 @@ def _needs(env: "Environment", template: "Template") -> list[Path] | None:
         except TemplateNotFound:
             # One that may be missing, or else rendering says so.
             return None
-        names += meta.find_referenced_templates(tree)
+        called = list(meta.find_referenced_templates(tree))
         for call in tree.find_all(nodes.Call):
             if isinstance(call.node, nodes.Name) and call.node.name == "once":
-                names.append(call.args[0].value if isinstance(call.args[0], nodes.Const) else None)
+                called.append(call.args[0].value if isinstance(call.args[0], nodes.Const) else None)
+        # Some call for each other.
+        names += [one for one in called if one not in names]
         given = meta.find_undeclared_variables(tree)
         paths.update((path, None) for path in _paths(tree) if path[0] in given)
     return list(paths)

@@ -94,6 +94,19 @@ def test_a_template_that_is_changed_between_two_rounds_is_read_anew(
             session.execute(update(Letter).values(status="queued"))
 
 
+def test_a_mailbox_fetched_by_a_clock_that_was_ahead_is_not_fetched_since_the_deadline(
+    match: str, engine: Engine, house: Config
+) -> None:
+    idle(engine)
+    rounds.fetch(engine, house, DEADLINE + timedelta(days=30))
+    box = house.folder / "mail" / "in"
+    box.rename(box.with_name("elsewhere"))
+    after = DEADLINE + timedelta(minutes=1)
+    assert [one.outcome for one in rounds.tick(engine, house, after).ran] == ["put off"]
+    box.with_name("elsewhere").rename(box)
+    assert [one.outcome for one in rounds.tick(engine, house, after).ran] == ["ran"]
+
+
 def test_every_letter_has_one_message_id_for_all_tries(
     match: str, engine: Engine, house: Config
 ) -> None:

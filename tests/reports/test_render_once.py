@@ -88,6 +88,18 @@ def test_what_it_includes_imports_and_renders_once_counts_too(once: Any, put: An
     assert once(b=2, d=2) == "4 2!2?"
 
 
+def test_templates_may_call_for_each_other(once: Any, put: Any) -> None:
+    put(
+        "a.txt",
+        '{{ deep }}{% if deep < 3 %}{% set deep = deep + 1 %}{% include "b.txt" %}{% endif %}',
+    )
+    put("b.txt", '{% include "a.txt" %}')
+    assert once(deep=1) == "123"
+    put("a.txt", '{{ once("a.txt") }}')
+    with pytest.raises(TemplateFault, match="recursion"):
+        once()
+
+
 def test_what_cannot_be_told_before_is_never_rendered_once(once: Any, put: Any) -> None:
     put("b.txt", "{{ b }}")
     for number, text in enumerate(("{% include which %}", "{{ once(which) }}")):
