@@ -4,13 +4,15 @@ import struct
 from functools import lru_cache
 
 from pbem.reports import fonts
-from pbem.reports.extent import size
+from pbem.reports.extent import depth, size
 
 # Twice the size it is shown at: sharp on a phone.
 SCALE = 2
 # The greatest board of ours has a quarter of so many pixels. More than the memory takes would end
 # the process.
 _MOST_PIXELS = 40_000_000
+# Elements in elements to a depth of some 300 would end it too.
+_DEEPEST = 60
 
 
 @lru_cache(maxsize=16)
@@ -30,6 +32,8 @@ def picture(svg: str) -> bytes:
     try:
         return pieces.laid(svg, SCALE, _drawn)
     except pieces.Unfit:
+        if depth(svg) > _DEEPEST:
+            raise ValueError(f"its elements are nested more than {_DEEPEST} deep") from None
         return _drawn(svg, SCALE)
 
 

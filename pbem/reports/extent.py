@@ -1,4 +1,4 @@
-"""How large an SVG is, told before it is drawn: by its first tag alone."""
+"""How large an SVG is and how deep, told before it is drawn."""
 
 import re
 from typing import Any
@@ -31,6 +31,22 @@ def size(svg: str) -> tuple[float, float]:
     if height is not None:
         return height / down * across, height
     return across, down
+
+
+def depth(svg: str) -> int:
+    """Return how deep the elements of an SVG are nested; raise `ValueError` where it is no XML."""
+    from xml.etree.ElementTree import ParseError, XMLPullParser
+
+    parser: Any = XMLPullParser(["start", "end"])
+    deep = deepest = 0
+    try:
+        parser.feed(svg)
+        for event, _ in parser.read_events():
+            deep += 1 if event == "start" else -1
+            deepest = max(deepest, deep)
+    except ParseError as error:
+        raise ValueError(f"it is no SVG: {error}") from error
+    return deepest
 
 
 def _root(svg: str) -> dict[str, str]:

@@ -160,3 +160,11 @@ def test_the_fonts_licence_comes_with_them() -> None:
         "DejaVuSans.ttf", "DejaVuSans-Bold.ttf", "LICENSE.txt",
     }  # fmt: skip
     assert "Bitstream" in (fonts / "LICENSE.txt").read_text()
+
+
+def test_an_svg_of_elements_in_elements_without_end_is_refused() -> None:
+    head = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9">'
+    assert picture(f"{head}{'<g>' * 50}{'</g>' * 50}</svg>")
+    for deep in (100, 500, 100_000):
+        with pytest.raises(ValueError, match="nested more than 60 deep"):
+            picture(f"{head}{'<g>' * deep}{'</g>' * deep}</svg>")
