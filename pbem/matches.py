@@ -253,9 +253,11 @@ def move_deadline(
 ) -> None:
     """Move the deadline of the phase a match is in; all seats are told why.
 
-    Sheets that came too late for the old one count again.
+    Sheets that came too late for the old one count again, tries that failed no more.
     """
     match.deadline, match.waits_until, match.alarm = deadline, None, ""
+    if match.status == "running":
+        match.tries, match.why = 0, ""
     store.record(
         session, match, now, who, "deadline", deadline=deadline and deadline.isoformat(), why=why
     )

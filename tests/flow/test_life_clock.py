@@ -500,3 +500,13 @@ def test_a_turn_that_fails_is_held_and_the_game_master_is_told(
     ]
     order(engine, "RELEASE", AFTER + HOUR)
     assert run(engine, DEADLINE + WEEK) == ["ran"]
+
+
+def test_where_a_deadline_is_moved_tries_that_failed_count_no_more(
+    match: str, engine: Engine
+) -> None:
+    with opened(engine) as (_, row):
+        row.tries, row.why = 1, "KeyError: 'x'"
+    said(engine, "EXTEND 1d", NOW)
+    row = the_match(engine)
+    assert (row.tries, row.why) == (0, "")
