@@ -63,13 +63,20 @@ class ImapConnection:
             try:
                 if is_kept:
                     self._rouse(self._client)
-                return sorted(self.client().search("ALL"))
+                return self._search()
             except (IMAP4.abort, OSError) as error:
                 if not is_kept:
                     raise
                 log.info("%s: the connection was lost: %s", self.name, said(error))
                 self.drop()
-            return sorted(self.client().search("ALL"))
+            return self._search()
+
+    def _search(self) -> list[int]:
+        client = self.client()
+        # The library would keep for ever whatever it was told unasked. What arrives from here on a
+        # server tells once, perhaps with its answer to another command.
+        client._imap.untagged_responses.clear()
+        return sorted(client.search("ALL"))
 
     def listen(self) -> int | None:
         """Have the server say by itself when something arrives (IDLE, RFC 2177), till a fetch.
@@ -174,9 +181,10 @@ class ImapConnection:
 
     def _begin_idle(self, client: Any) -> None:
         imap = client._imap
+        # It has told already of what arrived since the search, and IDLE brings only what is newer.
+        self._heard = "EXISTS" in imap.untagged_responses
         # The library's own way takes whatever comes before the answer for an error.
         client._idle_tag = tag = imap._command("IDLE")
-        self._heard = False
         while imap._get_response() is not None:
             if imap.tagged_commands[tag]:
                 del imap.tagged_commands[tag]
@@ -199,8 +207,6 @@ class ImapConnection:
         # Some servers show what is new only after a command of no other use.
         client.noop()
         sock.settimeout(PATIENCE.read)
-        # The library would keep for ever whatever it was told unasked.
-        client._imap.untagged_responses.clear()
 
 
 def folder(client: Any, wanted: str, name: str) -> str:

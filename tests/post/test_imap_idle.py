@@ -97,6 +97,25 @@ def test_words_that_were_read_together_with_the_answer_to_idle_are_known_of() ->
             assert source.has_words
 
 
+def test_what_arrives_while_the_server_answers_another_command_is_known_of() -> None:
+    def script(talk: Talk) -> None:
+        greet(talk, able=ABLE)
+        assert answer(talk, b"* SEARCH", b"* 1 EXISTS").startswith(b"UID SEARCH")
+        tag = begin_idle(talk)
+        end_idle(talk, tag)
+        search(talk)
+        tag = begin_idle(talk)
+        talk.hear(b"DONE")
+        talk.say(tag + b" OK done")
+        bye(talk)
+
+    with scripted(script) as port, mailbox(port) as source:
+        for is_told in (True, False):
+            assert list(source.fetch()) == []
+            listen(source)
+            assert source.has_words is is_told
+
+
 @pytest.mark.parametrize("able", [b"IMAP4rev1 MOVE", ABLE])
 def test_a_server_without_idle_or_that_refuses_it_is_to_be_asked(able: bytes) -> None:
     def script(talk: Talk) -> None:
