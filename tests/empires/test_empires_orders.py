@@ -63,6 +63,26 @@ def test_form_of_several_prefer_the_last_lawful_one_counts(table, turn):
     assert played.refused == {"Ana": [6]}
 
 
+@pytest.mark.parametrize(
+    ("phase", "seat", "text", "stands"),
+    [
+        ("bid", "Ana", "BID Huns 20\nBID Goths 20\nBID hun 0\nBID Huns 3", [2, 3]),
+        ("bid", "Ana", "PREFER Huns\nPREFER Goths\nPREFER Atlantis", [2]),
+        ("pick", "Ana", "PICK Huns\nPICK Goths\nPICK Atlantis", [2]),
+        ("score", None, "SCORE Ana 5\nSCORE Bo 6\nSCORE Ana 7\nSCORE Zoe 1", [2, 3]),
+    ],
+)
+def test_form_what_a_later_line_replaces_is_neither_lawful_nor_refused(
+    table, phase, seat, text, stands
+):
+    last = len(text.splitlines())
+    orders = empires.GRAMMAR.read(text, gm=seat is None).orders
+    claims = {"Bo": {"empire": "Arabs", "price": 20}} if phase == "pick" else {}
+    lawful, problems = empires.check(table(2, phase=phase, claims=claims), seat, orders)
+    assert [order.line for order in lawful] == stands
+    assert [problem.line for problem in problems] == [last]
+
+
 def test_form_who_has_an_empire_is_done(table, turn):
     state = table(3, round=2, claims={"Ana": {"empire": "Huns", "price": 14}})
     played = turn(state, Ana="BID Arabs 20\nPREFER Arabs")

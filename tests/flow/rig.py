@@ -1,13 +1,17 @@
 """What the tests of a match's life share: turns run at a time, sheets filed, letters read."""
 
+import email
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from email import policy
+from email.message import EmailMessage
 
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
-from pbem import brakes, gm, matches, store, turns
+from pbem import brakes, gm, matches, outbox, store, turns
+from pbem.config import Config
 from pbem.post import Accepted
 from pbem.store import Entry, Letter, Match, Seat, Turn
 
@@ -121,6 +125,18 @@ def letters(engine: Engine, *kinds: str, to: str | None = None) -> list[Letter]:
         seats = {seat.id: seat.name for seat in session.scalars(select(Seat))}
         found = session.scalars(query)
         return [one for one in found if to is None or seats.get(one.seat_id or 0, "") == to]
+
+
+def newest(engine: Engine, house: Config, kind: str, at: datetime) -> tuple[EmailMessage, str]:
+    """Return the newest letter of a kind as it leaves, and its text with white space folded."""
+    number = letters(engine, kind)[-1].id
+    with store.reading(engine) as session:
+        raw = outbox.compose(session, house, session.get_one(Letter, number), at)
+    letter = email.message_from_bytes(raw, policy=policy.default)
+    assert isinstance(letter, EmailMessage)
+    text = letter.get_body(("plain",))
+    assert text is not None
+    return letter, " ".join(text.get_content().split())
 
 
 def told_gm(engine: Engine) -> list[str]:

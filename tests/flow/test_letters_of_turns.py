@@ -1,8 +1,5 @@
 """What letters tell of a turn, of one long gone, and of one that was never played."""
 
-import email
-from datetime import datetime
-from email import policy
 from email.message import EmailMessage
 
 from sqlalchemy import Engine
@@ -16,7 +13,7 @@ from tests.flow.rig import (
     HOUR,
     WEEK,
     history,
-    letters,
+    newest,
     opened,
     order,
     remind,
@@ -25,18 +22,6 @@ from tests.flow.rig import (
     sheet,
     turn,
 )
-
-
-def newest(engine: Engine, house: Config, kind: str, at: datetime) -> tuple[EmailMessage, str]:
-    """The newest letter of a kind as it leaves, and its text with white space folded."""
-    number = letters(engine, kind)[-1].id
-    with store.reading(engine) as session:
-        raw = outbox.compose(session, house, session.get_one(store.Letter, number), at)
-    letter = email.message_from_bytes(raw, policy=policy.default)
-    assert isinstance(letter, EmailMessage)
-    text = letter.get_body(("plain",))
-    assert text is not None
-    return letter, " ".join(text.get_content().split())
 
 
 def has_calendar(letter: EmailMessage) -> bool:

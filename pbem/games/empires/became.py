@@ -7,7 +7,7 @@ from typing import Any
 
 from pbem.game import Json
 from pbem.games.empires.auction import references
-from pbem.games.empires.orders import GRAMMAR, Bid, Pick, Prefer, Score, check
+from pbem.games.empires.orders import GRAMMAR, Bid, Pick, Prefer, Score, parted, subject
 from pbem.games.empires.paid import bids_of, facts_of, paid
 from pbem.games.empires.resolution import figures
 from pbem.games.empires.stored import load
@@ -30,25 +30,19 @@ def became(record: Facts, number: int) -> dict[str, dict[int, str]]:
     found: dict[str, dict[int, str]] = {}
     for seat, text in turns[number]["orders"].items():
         reading = GRAMMAR.read(text, gm=not seat)
-        lawful, unlawful = check(state, seat or None, reading.orders)
+        lawful, unlawful = parted(state, seat or None, reading.orders)
         said: dict[int, list[str]] = {}
         # What is refused of a player's lines is in the record itself.
         for line, why in () if seat else (*reading.problems, *unlawful):
             said.setdefault(line, []).append(f"refused: {why}")
+        subjects = [subject(order) for order in lawful]
         for at, order in enumerate(lawful):
-            later = next((o.line for o in lawful[at + 1 :] if _replaces(o, order)), None)
+            is_replaced = subjects[at] in subjects[at + 1 :]
+            later = lawful[subjects.index(subjects[at], at + 1)].line if is_replaced else None
             gone = f"replaced by line {later}" if later else now.outcome(seat, order)
             said.setdefault(order.line, []).append(gone)
         found[seat] = {line: "; ".join(parts) for line, parts in sorted(said.items())}
     return found
-
-
-def _replaces(later: Order, order: Order) -> bool:
-    """Tell whether a later order of the same seat takes the place of an earlier one."""
-    match order, later:
-        case (Bid(one), Bid(other)) | (Score(one), Score(other)):
-            return one == other
-    return type(later) is type(order)
 
 
 def _named(names: Sequence[str]) -> str:

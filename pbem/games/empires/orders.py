@@ -79,8 +79,25 @@ def check(
     """Part one seat's orders (`None`: the game master's) into lawful ones and problems.
 
     Of several bids for one empire, PREFER, PICK or SCORE of one seat the last lawful one counts;
-    the earlier ones are lawful too.
+    those it replaces are in neither list.
     """
+    lawful, problems = parted(state, seat, orders)
+    newest = {subject(order): at for at, order in enumerate(lawful)}
+    return [one for at, one in enumerate(lawful) if newest[subject(one)] == at], problems
+
+
+def subject(order: Order) -> tuple[type[Order], str]:
+    """Return what an order is about: of lawful ones about the same the last counts."""
+    match order:
+        case Bid(name) | Score(name):
+            return type(order), name
+    return type(order), ""
+
+
+def parted(
+    state: State, seat: str | None, orders: Sequence[Order]
+) -> tuple[list[Order], list[Problem]]:
+    """Part orders as `check` does, with those in the first list that a later one replaces."""
     lawful: list[Order] = []
     problems: list[Problem] = []
     for order in orders:

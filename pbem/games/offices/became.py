@@ -6,7 +6,7 @@ from typing import Any
 
 from pbem.game import Json
 from pbem.games.offices.language import GRAMMAR, Defend, Gold, Good, Pass, Stay, Take
-from pbem.games.offices.match import check
+from pbem.games.offices.match import parted, subject
 from pbem.games.offices.plans import Wish
 from pbem.games.offices.position import PRICE, State
 from pbem.games.offices.rows import Row, moved
@@ -32,7 +32,7 @@ def became(record: Json, at: int) -> dict[str, dict[int, str]]:
     problems: list[Problem] = []
     for seat, text in turn["orders"].items():
         reading = GRAMMAR.read(text, gm=not seat)
-        lawful[seat], unlawful = check(before, seat or None, reading.orders)
+        lawful[seat], unlawful = parted(before, seat or None, reading.orders)
         if not seat:
             problems = [*reading.problems, *unlawful]
     if ended:
@@ -239,9 +239,7 @@ def _told(sheet: _Sheet, stopped: bool) -> dict[int, str]:
 
 def _replacing(orders: Sequence[Order], order: Order) -> int | None:
     """Return the line that takes the place of a `DEFEND` or `GOOD`; the last one does."""
-    same: list[Order] = []
-    if isinstance(order, Defend):
-        same = [one for one in orders if isinstance(one, Defend) and one.office == order.office]
-    elif isinstance(order, Good):
-        same = [one for one in orders if isinstance(one, Good)]
-    return same[-1].line if same and same[-1] is not order else None
+    if not isinstance(order, Defend | Good):
+        return None
+    last = [one for one in orders if subject(one) == subject(order)][-1]
+    return None if last is order else last.line

@@ -105,7 +105,29 @@ def deciding(state: State) -> list[str]:
 def check(
     state: State, seat: str | None, orders: Sequence[Order]
 ) -> tuple[list[Order], list[Problem]]:
-    """Part orders into lawful ones, names made whole, and problems; `None`: the game master's."""
+    """Part orders into lawful ones, names made whole, and problems; `None`: the game master's.
+
+    A limit or a colour that a later line for the same replaces is in neither list.
+    """
+    lawful, problems = parted(state, seat, orders)
+    newest = {subject(order): at for at, order in enumerate(lawful)}
+    standing = [
+        one
+        for at, one in enumerate(lawful)
+        if not isinstance(one, Defend | Good) or newest[subject(one)] == at
+    ]
+    return standing, problems
+
+
+def subject(order: Order) -> tuple[type[Order], str | None]:
+    """Return what a `DEFEND` or `GOOD` is for: of lawful ones for the same the last counts."""
+    return type(order), order.office if isinstance(order, Defend) else None
+
+
+def parted(
+    state: State, seat: str | None, orders: Sequence[Order]
+) -> tuple[list[Order], list[Problem]]:
+    """Part orders as `check` does, with those in the first list that a later one replaces."""
     if seat is None:
         return _check_income(state, orders)
     closed = _closed(state, seat)
