@@ -110,11 +110,11 @@ def test_who_has_a_seat_or_waits_is_not_asked_again(engine: Engine) -> None:
 def test_two_of_the_same_name_and_odd_names_get_seats_of_their_own(engine: Engine) -> None:
     begin(engine)
     with opened(engine) as (_, row):
-        assert players._free_name(row, "Ann") == "Ann 2"
-        assert players._free_name(row, "GM") == "GM 2"
-        assert players._free_name(row, "  <x>;\x1b[1m  ") == "x [1m"
-        assert players._free_name(row, "") == "Player"
-        assert len(players._free_name(row, "A" * 200)) <= players.LONGEST_NAME
+        assert players.free_name(row, "Ann") == "Ann 2"
+        assert players.free_name(row, "GM") == "GM 2"
+        assert players.free_name(row, "  <x>;\x1b[1m  ") == "x [1m"
+        assert players.free_name(row, "") == "Player"
+        assert len(players.free_name(row, "A" * 200)) <= players.LONGEST_NAME
 
 
 def test_in_a_match_that_has_begun_who_joins_stands_by_and_the_game_master_is_told(
@@ -321,4 +321,4 @@ def test_who_joins_has_a_seat_by_a_name_that_orders_can_say(
 ) -> None:
     begin(engine)
     with opened(engine) as (_, row):
-        assert players._free_name(row, person) == seat
+        assert players.free_name(row, person) == seat
