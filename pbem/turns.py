@@ -30,12 +30,23 @@ _SEEN = select(Match).options(
     load_only(Match.name, Match.turn, Match.deadline, Match.began),
     load_only(Match.waits_until, Match.early, Match.run_now),
 )
-_COUNT = (
-    update(Match)
-    .where(Match.id == bindparam("match"), Match.turn == bindparam("at"))
-    .where(Match.status == "running", Match.tries < MOST_TRIES)
-    .values(tries=Match.tries + 1)
+_TRIED = select(Match.id).where(
+    Match.id == bindparam("match"),
+    Match.turn == bindparam("at"),
+    Match.status == "running",
+    Match.tries < MOST_TRIES,
 )
+# By whether a row that somebody has locked is waited for.
+_COUNT = {
+    wait: update(Match)
+    .where(
+        Match.id == _TRIED.with_for_update(key_share=True, skip_locked=not wait).scalar_subquery()
+    )
+    .values(tries=Match.tries + 1)
+    for wait in (False, True)
+}
+# What becomes of a match that somebody else has in hand.
+_TAKEN = "taken"
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,17 +170,12 @@ def run_due(
         seen = due(session, now)
     if not seen:
         return []
-    ran, taken = [], []
     with _counting(engine) as counts, store.connected(engine) as writes:
-        for match in seen:
-            with store.alone(counts, "turn", match.name) as ours:
-                if ours:
-                    ran.append(_run(writes, counts, match, now, fetched, away))
-                else:
-                    taken.append(match.name)
-    # What another process had in hand it may only have looked at, knowing of no fetch.
-    ran += [run(engine, name, now, fetched, away=away) for name in taken]
-    return [one for one in ran if one]
+        found = [_run(writes, counts, match, now, fetched, away, wait=False) for match in seen]
+    ran = [one for one in found if one and one.outcome != _TAKEN]
+    # Who has one in hand may only look at it, knowing of no fetch.
+    taken = [one.match for one in found if one and one.outcome == _TAKEN]
+    return ran + [one for name in taken if (one := run(engine, name, now, fetched, away=away))]
 
 
 def run(
@@ -189,8 +195,8 @@ def run(
         seen = session.scalar(_SEEN.where(Match.name == name))
     if seen is None:
         return None
-    with _counting(engine) as counts, store.alone(counts, "turn", name, wait=True):
-        return _run(engine, counts, seen, now, fetched, away, early=early)
+    with _counting(engine) as counts:
+        return _run(engine, counts, seen, now, fetched, away, wait=True, early=early)
 
 
 def _counting(engine: Engine) -> AbstractContextManager[Connection]:
@@ -206,19 +212,28 @@ def _run(
     fetched: datetime | None,
     away: Sequence[str],
     *,
+    wait: bool,
     early: bool = False,
 ) -> Ran | None:
-    """Run a match, no other process being at it, if its turn is still the one that was `seen`.
+    """Run a match if its turn is still the one that was `seen`.
 
-    The count of tries is committed before the try, so that a turn that kills the process is
-    counted too.
+    Another process that has it in hand is waited for, or (without `wait`) left to it. The count of
+    tries is committed before the try, so that a turn that kills the process is counted too.
     """
     name, turn = seen.name, seen.turn
     hindered = brakes.is_hindered(seen, now, fetched, _is_early(seen, early))
-    counted = not hindered and counts.execute(_COUNT, {"match": seen.id, "at": turn}).rowcount > 0
+    counted = False
     try:
         with store.writing(place) as session:
-            match = store.match_named(session, name, lock=True)
+            # Tries are counted by who has the turn, and by nobody else meanwhile.
+            if not store.hold(session, f"turn {name}", wait=wait):
+                return Ran(name, _TAKEN)
+            if not hindered:
+                given = {"match": seen.id, "at": turn}
+                counted = counts.execute(_COUNT[wait], given).rowcount > 0
+            match = store.match_named(session, name, lock=True, wait=wait or counted)
+            if match is None and not wait:
+                return Ran(name, _TAKEN)
             # Another process may have run it since it was seen.
             if match is None or match.turn != turn:
                 return None
@@ -305,7 +320,8 @@ def _failed(
 ) -> Ran | None:
     with store.writing(place) as session:
         match = store.match_named(session, name, lock=True)
-        if match is None or match.turn != turn:
+        # Another process may have tried it since, and failed too.
+        if match is None or match.turn != turn or match.status != "running":
             return None
         match.why = why
         held = match.tries >= MOST_TRIES

@@ -1,13 +1,13 @@
 """Which letters one of many senders may send: in order, a match at a time, as a minute allows.
 
 On PostgreSQL any number of processes send at once. Each claims a match for as long as it sends
-letters of it, by a lock that dies with the process; the others leave them to it, so that none is
-sent twice, or overtakes an earlier one. On SQLite one process sends at a time.
+letters of it, by a lock that dies with its connection; the others leave them to it, so that none is
+sent twice, or overtakes an earlier one. By that connection the letters are marked: who has lost his
+claim can't mark the next one, and sends no more. On SQLite one process sends at a time.
 """
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -101,17 +101,6 @@ def _whose(seat: int | None, applicant: int | None, match: int | None) -> str:
     if seat is not None:
         return f"seat {seat}"
     return f"match {match}" if applicant is None else f"applicant {applicant}"
-
-
-def claimed(connection: Connection, match: int | None) -> AbstractContextManager[bool]:
-    """Claim the letters of a match, or (`None`) of none; yield whether that could be done.
-
-    It can't where another process has them in hand. The claim is lost with the connection, by which
-    letters are therefore marked: who has lost it can't mark the next one, and sends no more.
-    """
-    if are_many(connection.engine):
-        return store.alone(connection, "send", str(match))
-    return nullcontext(True)
 
 
 def are_many(engine: Engine) -> bool:

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Hashable, Sequence
-from contextlib import ExitStack
 from datetime import datetime
 from typing import TypeVar
 
@@ -10,7 +9,6 @@ from sqlalchemy import Connection, bindparam, select
 from sqlalchemy.orm import Session
 
 from pbem import store
-from pbem.outbox.claiming import claimed
 from pbem.store import Letter, Match
 
 Found = TypeVar("Found")
@@ -41,9 +39,8 @@ class Desk:
 
     def __init__(self, reads: Connection, marks: Connection, now: datetime) -> None:
         self.session = Session(reads, expire_on_commit=False)
-        self._marks = marks
         self._now = now
-        self._claim = ExitStack()
+        self._claim = store.Claim(marks)
         self._next: dict[int, Letter] = {}
         self._is_ready = False
         self._read_at = time.monotonic()
@@ -64,10 +61,10 @@ class Desk:
 
     def _read(self, number: int, match: int | None) -> Sequence[Letter]:
         """Read a letter, those of its match that follow, and the match with all its seats."""
-        self.close()
+        self.session.close()
         self._read_at = time.monotonic()
         at_hand = self.session.info["kept"] = {}
-        if not self._claim.enter_context(claimed(self._marks, match)):
+        if not self._claim.take(f"send {match}"):
             return []
         given = {"number": number, "last": number + AHEAD, "match": match, "now": self._now}
         found = self.session.execute(_NEXT, given).all()

@@ -20,7 +20,7 @@ _LOOKS = ("looked", "previewed", "exported")
 
 _ENTRIES = (
     select(Entry)
-    .where(Entry.match_id == bindparam("match"), Entry.what.in_((*_LOOKS, "press")))
+    .where(Entry.match_id == bindparam("match"), Entry.what.in_((*_LOOKS, "press", "replaced")))
     .order_by(Entry.id)
 )
 
@@ -106,24 +106,28 @@ class Loaded(NamedTuple):
     """A turn as it is the same for all readers: what they may see of it is still to be asked.
 
     `entries` are those of the history, from the phase that the turn ended, that a letter may tell;
-    `orders_hash` is, of the last turn, the SHA-256 of all orders, as the match's record has it.
+    `passed_on` are the seats that somebody else has taken since; `orders_hash` is, of the last
+    turn, the SHA-256 of all orders, as the match's record has it.
     """
 
     state: Any
     waiting: Sequence[str]
     events: list[Event]
     entries: list[Entry]
+    passed_on: frozenset[str]
     orders_hash: str | None
 
 
 def _load(session: Session, match: Match, turn: Turn) -> Loaded:
     game, state = matches.load_state(match, turn)
-    entries = session.scalars(_ENTRIES, {"match": match.id})
+    entries = session.scalars(_ENTRIES, {"match": match.id}).all()
+    taken = [one for one in entries if one.what == "replaced" and one.time >= turn.ran]
     return Loaded(
         state,
         game.waiting(state),
         [Event(one["kind"], one["facts"], one["seen_by"]) for one in turn.events],
-        [one for one in entries if one.facts["turn"] == turn.number - 1],
+        [one for one in entries if one.facts.get("turn") == turn.number - 1],
+        frozenset(one.facts["seat"] for one in taken),
         _orders_hash(session, match, turn) if state.phase == "over" else None,
     )
 
@@ -140,38 +144,43 @@ def _orders_hash(session: Session, match: Match, turn: Turn) -> str:
 def _shown(
     game: Game, loaded: Loaded, match: Match, turn: Turn, seat: Seat | None
 ) -> dict[str, Any]:
-    """Return what a letter shows of a turn: what the reader may know, and nothing else."""
+    """Return what a letter shows of a turn: what the reader may know, and nothing else.
+
+    Of a turn that somebody else has played on his seat nothing that was said to that person.
+    """
     name = seat.name if seat else None
+    is_own = name not in loaded.passed_on
     state = loaded.state
     over = state.phase == "over"
     is_open = over and match.settings.get("reveal") != "never"
     seen = [one for one in loaded.events if over or one.seen_by is None or name in one.seen_by]
     page = games.optional(game, "page")
-    return {
+    facts = {
         "turn": turn.number,
         "phase": state.phase,
         "view": game.view(state, name),
         "page": page(state, name, seen) if page else {},
         "events": seen,
-        "notes": _notes(loaded.entries, turn, name),
+        "notes": _notes(loaded.entries, turn, name, is_own),
         "winners": list(game.winners(state)) if over else [],
         "seed": match.seed if is_open else None,
         "seed_hash": matches.seed_hash(match.seed),
         "orders_hash": loaded.orders_hash if is_open else None,
-        "press": _press(loaded.entries, name),
+        "press": _press(loaded.entries, name if is_own else None),
     }
+    return facts if is_own else facts | {"inherited": True}
 
 
-def _notes(entries: Sequence[Entry], turn: Turn, seat: str | None) -> list[str]:
+def _notes(entries: Sequence[Entry], turn: Turn, seat: str | None, is_own: bool) -> list[str]:
     """Return sentences of the program's own about a turn.
 
-    They tell who sent no orders, by whose standing sheet the reader's seat went, what of his was
-    not carried out, and whether the game master has looked at sealed orders.
+    They tell who sent no orders, whether the game master has looked at sealed orders and, where
+    the reader played his seat himself, by which sheet it went and what was not carried out.
     """
     notes = [f"No orders came from {_listed(turn.missing)}."] if turn.missing else []
-    if seat in turn.missing and seat in turn.orders:
+    if is_own and seat in turn.missing and seat in turn.orders:
         notes.append("You sent none, so your standing orders were carried out.")
-    for line, message in sorted(turn.problems.get(seat or "", ())):
+    for line, message in sorted(turn.problems.get(seat or "", ())) if is_own else ():
         stop = "" if message.endswith("?") else "."
         notes.append(f"Your line {line} was not carried out: {message}{stop}")
     looked = dict.fromkeys(one.facts["seat"] for one in entries if one.what == "looked")

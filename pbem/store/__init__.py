@@ -22,7 +22,7 @@ from pbem.store.database import (
     stored_version,
     writing,
 )
-from pbem.store.locks import alone, hold
+from pbem.store.locks import Claim, alone, hold
 from pbem.store.rows import (
     add_turn,
     gm_orders,
@@ -62,6 +62,7 @@ __all__ = [
     "Address",
     "Applicant",
     "Base",
+    "Claim",
     "Entry",
     "Letter",
     "Mark",

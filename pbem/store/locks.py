@@ -1,54 +1,70 @@
 """What one process does at a time: by a file's lock on SQLite, elsewhere by an advisory one."""
 
 import fcntl
-import time
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from sqlalchemy import Connection, Engine, TextClause, text
+from sqlalchemy import Connection, Engine, text
 from sqlalchemy.orm import Session
 
-from pbem.store import database, files
-from pbem.store.database import StoreAway, away, connected, file_of
+from pbem.store import files
+from pbem.store.database import StoreAway, connected, file_of
+
+# Other programs that use the database may have numbers of their own: ours are the pairs with a 1.
+_TAKE = text("SELECT pg_try_advisory_lock(1, :number)")
+_EXCHANGE = text("SELECT pg_try_advisory_lock(1, :number), pg_advisory_unlock(1, :held)")
+_LET_GO = text("SELECT pg_advisory_unlock(1, :held)")
+_TRY = text("SELECT pg_try_advisory_xact_lock(1, :number)")
+_WAIT = text("SELECT pg_advisory_xact_lock(1, :number)")
 
 
 @contextmanager
-def alone(
-    place: Engine | Connection, work: str, item: str = "", *, wait: bool = False
-) -> Iterator[bool]:
+def alone(engine: Engine, work: str) -> Iterator[bool]:
     """Do some work in one process at a time; yield whether it is this one's turn.
 
-    With `item` one process at a time works on each item; on SQLite, on any. With `wait` another
-    process is waited for, and `StoreAway` raised where that takes longer than for any lock. The
-    lock dies with the process that holds it: a file's on SQLite, elsewhere an advisory one of the
-    connection, which is `reading` or `single` (`connected`), or is opened for it.
+    The lock dies with the process that holds it: a file's on SQLite, elsewhere an advisory one of a
+    connection that is opened for it.
     """
-    engine = place.engine
     path = file_of(engine)
     if path is not None:
         with _lock_file(path, Path(f"{path}-{work}.lock")) as file:
-            ours = _is_locked(file, database.PATIENCE / 1000 if wait else 0)
-            if wait and not ours:
-                what = f"{work} {item}".strip()
-                raise StoreAway(f"{path}: another process has {what} in hand; try again later")
-            yield ours
+            yield _is_locked(file)
     elif engine.dialect.name == "sqlite":
         yield True
     else:
-        number = _number(f"{work} {item}" if item else work)
-        opened = connected(place, reading=True) if isinstance(place, Engine) else nullcontext(place)
-        with away(engine), opened as connection:
-            if wait:
-                connection.execute(_lock("pg_advisory_lock"), number)
-            got = wait or bool(connection.scalar(_lock("pg_try_advisory_lock"), number))
-            try:
-                yield got
-            finally:
-                if got and not connection.invalidated:
-                    connection.execute(_lock("pg_advisory_unlock"), number)
+        with connected(engine, reading=True) as connection, closing(Claim(connection)) as claim:
+            yield claim.take(work)
+
+
+class Claim:
+    """One work in this process's hand, while the others leave it alone: the next, or this one.
+
+    It is let go as the next is taken, and lost with its connection, which is `reading` or `single`
+    (`connected`). On SQLite, where one process at a time does such work, all is free.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._held: int | None = None
+
+    def take(self, work: str) -> bool:
+        """Let go of what is in hand, and take a work; tell whether no other process has it."""
+        if self._connection.dialect.name == "sqlite":
+            return True
+        wanted = _number(work)
+        query = _TAKE if self._held is None else _EXCHANGE
+        got = self._connection.scalar(query, {"number": wanted, "held": self._held})
+        self._held = wanted if got else None
+        return bool(got)
+
+    def close(self) -> None:
+        """Let go of what is in hand."""
+        if self._held is not None and not self._connection.invalidated:
+            self._connection.execute(_LET_GO, {"held": self._held})
+        self._held = None
 
 
 def hold(session: Session, work: str, *, wait: bool = False) -> bool:
@@ -58,19 +74,13 @@ def hold(session: Session, work: str, *, wait: bool = False) -> bool:
     """
     if session.get_bind().dialect.name == "sqlite":
         return True
-    if wait:
-        session.execute(_lock("pg_advisory_xact_lock"), _number(work))
-        return True
-    return bool(session.scalar(_lock("pg_try_advisory_xact_lock"), _number(work)))
+    got = session.scalar(_WAIT if wait else _TRY, {"number": _number(work)})
+    # What waits returns nothing.
+    return wait or bool(got)
 
 
-def _lock(function: str) -> TextClause:
-    # Other programs that use the database may have numbers of their own.
-    return text(f"SELECT {function}(1, :number)")
-
-
-def _number(work: str) -> dict[str, int]:
-    return {"number": zlib.crc32(f"pbem {work}".encode()) - 2**31}
+def _number(work: str) -> int:
+    return zlib.crc32(f"pbem {work}".encode()) - 2**31
 
 
 def _lock_file(path: Path, lock: Path) -> TextIO:
@@ -82,15 +92,10 @@ def _lock_file(path: Path, lock: Path) -> TextIO:
         raise StoreAway(f"{lock}: {error.strerror}; {helps}, then try again") from error
 
 
-def _is_locked(file: TextIO, patience: float) -> bool:
-    """Lock a file; tell whether that could be done within so many seconds."""
-    end = time.monotonic() + patience
-    while True:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() >= end:
-                return False
-            time.sleep(0.05)
-        else:
-            return True
+def _is_locked(file: TextIO) -> bool:
+    """Lock a file; tell whether that could be done."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

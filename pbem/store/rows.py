@@ -21,6 +21,7 @@ _NAMED = (
     .options(defaultload(Match.seats).options(*_WHOLE_SEAT))
 )
 _LOCKED = _NAMED.with_for_update(key_share=True)
+_LOCKED_IF_FREE = _NAMED.with_for_update(key_share=True, skip_locked=True)
 _TURN = select(Turn).where(
     Turn.match_id == bindparam("match"), Turn.number == bindparam("number"), Turn.live.is_(True)
 )
@@ -69,13 +70,17 @@ def remember(session: Session, name: str, value: Mapping[str, Any]) -> None:
     session.execute(query.on_conflict_do_update(index_elements=["name"], set_=given))
 
 
-def match_named(session: Session, name: str, *, lock: bool = False) -> Match | None:
+def match_named(
+    session: Session, name: str, *, lock: bool = False, wait: bool = True
+) -> Match | None:
     """Return the match of that name, its row locked where asked.
 
-    Its seats are read once they are asked for, with their addresses and absences. The lock leaves
-    mails and letters that refer to the match alone.
+    Where that isn't to `wait` for who has locked it, there is none then. The lock leaves mails and
+    letters that refer to the match alone. Its seats are read once they are asked for, with their
+    addresses and absences.
     """
-    return session.scalar(_LOCKED if lock else _NAMED, {"name": name})
+    query = _NAMED if not lock else _LOCKED if wait else _LOCKED_IF_FREE
+    return session.scalar(query, {"name": name})
 
 
 def seats_of(session: Session, match: Match) -> list[Seat]:

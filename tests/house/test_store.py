@@ -110,17 +110,6 @@ def test_a_transaction_that_fails_leaves_nothing(tmp_path: Path) -> None:
         assert session.get(Mark, "half") is None
 
 
-def test_one_process_at_a_time_does_a_work(tmp_path: Path) -> None:
-    store.create(_url(tmp_path))
-    one, other = store.open(_url(tmp_path)), store.open(_url(tmp_path))
-    with store.alone(one, "send") as first, store.alone(other, "send") as second:
-        assert (first, second) == (True, False)
-        with store.alone(other, "fetch-1") as elsewhere:
-            assert elsewhere
-    with store.alone(other, "send") as later:
-        assert later
-
-
 def test_a_lock_file_that_cannot_be_opened_is_named_with_its_remedy(tmp_path: Path) -> None:
     store.create(_url(tmp_path))
     lock = tmp_path / "pbem.sqlite-send.lock"

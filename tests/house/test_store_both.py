@@ -1,6 +1,7 @@
 """What is the same on SQLite and on PostgreSQL: texts, times, marks, locks, what goes wrong."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -121,35 +122,54 @@ def test_what_need_not_outlive_a_power_cut_alone_is_committed_without_waiting_fo
     engine.dispose()
 
 
-def test_one_process_at_a_time_does_a_work_or_waits(opened: Engine, both: str) -> None:
+def test_one_process_at_a_time_does_a_work(opened: Engine, both: str) -> None:
     other = store.open(both)
     with store.alone(opened, "send") as first, store.alone(other, "send") as second:
         assert (first, second) == (True, False)
-    with store.alone(other, "send", wait=True) as later:
+        with store.alone(other, "fetch-1") as elsewhere:
+            assert elsewhere
+    with store.alone(other, "send") as later:
         assert later
     other.dispose()
 
 
-def test_a_work_that_is_waited_for_too_long_is_away(
+def test_a_lock_that_is_waited_for_too_long_is_away(
     both: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store.database, "PATIENCE", 1)
     monkeypatch.setitem(store.database._SESSION, "lock_timeout", 1)
     one, other = store.open(both), store.open(both)
-    with (
-        store.alone(one, "turn", "hexem1"),
-        pytest.raises(StoreAway),
-        store.alone(other, "turn", "hexem1", wait=True),
-    ):
-        pass
+    with store.writing(one) as ours:
+        assert store.hold(ours, "turn hexem1", wait=True)
+        store.remember(ours, "turn", {})
+        with pytest.raises(StoreAway), store.writing(other) as theirs:
+            store.hold(theirs, "turn hexem1", wait=True)
+            store.mark(theirs, "turn")
     one.dispose()
     other.dispose()
 
 
-def test_on_postgresql_two_processes_work_on_two_items(shared: tuple[Engine, Engine]) -> None:
+@contextmanager
+def claim(engine: Engine) -> Iterator[store.Claim]:
+    """Have a connection to claim works by."""
+    with store.connected(engine, single=True) as connection:
+        yield store.Claim(connection)
+
+
+def test_on_postgresql_a_work_is_let_go_as_the_next_is_taken(
+    shared: tuple[Engine, Engine],
+) -> None:
     one, other = shared
-    with store.alone(one, "turn", "hexem1"), store.alone(other, "turn", "hexem2") as ours:
-        assert ours
+    with claim(one) as ours, claim(other) as theirs:
+        assert ours.take("send 1")
+        assert not theirs.take("send 1")
+        assert theirs.take("send 2")
+        # What one has already, he may take again.
+        assert ours.take("send 1")
+        assert not ours.take("send 2")
+        assert theirs.take("send 1")
+        theirs.close()
+        assert ours.take("send 1")
 
 
 def test_a_lock_leaves_no_transaction_open(shared: tuple[Engine, Engine]) -> None:

@@ -2,7 +2,7 @@
 
 import email
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from typing import Any
 
 import pytest
@@ -11,7 +11,6 @@ from sqlalchemy import Engine, event
 from pbem import outbox, store
 from pbem.config import Config
 from pbem.outbox import desk
-from pbem.outbox.claiming import claimed
 from tests.conftest import NOW, begin
 from tests.flow.rig import Office, opened, seat_of
 from tests.workers.test_sharing import Interrupted, database, other, told
@@ -62,8 +61,9 @@ def test_letters_of_a_match_that_another_is_at_come_last(
     begin(engine, "second")
     with ExitStack() as hand:
         marks = hand.enter_context(store.connected(other, single=True))
+        claim = hand.enter_context(closing(store.Claim(marks)))
         with opened(engine) as (_, match):
-            assert hand.enter_context(claimed(marks, match.id))
+            assert claim.take(f"send {match.id}")
         office = Interrupted(hand.close)
         assert outbox.flush(engine, house, office, NOW).sent == 4
     matches = [email.message_from_bytes(raw)["List-Id"].partition(".")[0] for _, raw in office.sent]

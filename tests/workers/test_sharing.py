@@ -2,10 +2,13 @@
 
 import email
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from sqlalchemy import Engine, select, text
+from sqlalchemy.orm import Session
 
 from pbem import matches, outbox, rounds, store, turns
 from pbem.config import Config
@@ -14,7 +17,7 @@ from pbem.post import Accepted, Later
 from pbem.store import Message, StoreAway
 from tests.conftest import NOW, Post, begin, mail, post
 from tests.databases import Postgres
-from tests.flow.rig import DEADLINE, HOUR, Office, letters, opened, run, seat_of, turn
+from tests.flow.rig import DEADLINE, HOUR, Office, letters, opened, run, seat_of, told_gm, turn
 
 __all__ = ["post"]
 
@@ -253,39 +256,83 @@ def test_who_wants_a_turn_run_early_gets_that_one_and_not_the_next(
     engine: Engine, other: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill_in(engine)
-    alone = store.alone
+    hold = store.hold
 
-    def waiting(*given: object, **named: object) -> object:
+    def waiting(*given: object, **named: object) -> bool:
         # Another process runs the turn while it is waited for.
-        monkeypatch.setattr(store, "alone", alone)
+        monkeypatch.setattr(store, "hold", hold)
         assert run(other, DEADLINE) == ["ran"]
-        return alone(*given, **named)  # type: ignore[arg-type]
+        return hold(*given, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(store, "alone", waiting)
+    monkeypatch.setattr(store, "hold", waiting)
     assert turns.run(engine, "hexem1", DEADLINE, DEADLINE, early=True) is None
     assert turn(engine, 1).ran == DEADLINE
 
 
-def test_a_match_in_somebody_s_hand_is_run_once_he_has_let_it_go(
-    engine: Engine, other: Engine, monkeypatch: pytest.MonkeyPatch
+def in_hand(engine: Engine) -> AbstractContextManager[Session]:
+    """Have a turn of a match in hand, as who is about to count a try."""
+    return holding(engine, lambda session: store.hold(session, "turn hexem1"))
+
+
+def filed(engine: Engine) -> AbstractContextManager[Session]:
+    """Have a match's row locked, as who files a mail."""
+    return holding(engine, lambda session: store.match_named(session, "hexem1", lock=True))
+
+
+@contextmanager
+def holding(engine: Engine, lock: Callable[[Session], object]) -> Iterator[Session]:
+    """Have something locked until a session is closed."""
+    with Session(engine) as session:
+        assert lock(session)
+        yield session
+
+
+@pytest.mark.parametrize("locked", [in_hand, filed])
+def test_a_match_in_somebody_s_hand_is_run_after_the_others_once_he_has_let_it_go(
+    engine: Engine,
+    other: Engine,
+    monkeypatch: pytest.MonkeyPatch,
+    locked: Callable[[Engine], AbstractContextManager[Session]],
 ) -> None:
     begin(engine, "hexem2")
     for name in ("hexem1", "hexem2"):
         fill_in(engine, name)
-    with store.alone(other, "turn", "hexem1"):
-        alone, seen = store.alone, []
+    patient = turns.run
+    with locked(other) as his:
 
-        def noted(*given: object, **named: object) -> object:
-            seen.append((given[2], bool(named.get("wait"))))
-            # In place of waiting.
-            return alone(engine, "rest") if named.get("wait") else alone(*given)  # type: ignore[arg-type]
+        def waiting(*given: Any, **named: Any) -> turns.Ran | None:
+            with opened(engine, "hexem2") as (_, match):
+                assert match.turn == 1
+            his.close()
+            return patient(*given, **named)
 
-        monkeypatch.setattr(store, "alone", noted)
+        monkeypatch.setattr(turns, "run", waiting)
         assert [one.match for one in turns.run_due(engine, DEADLINE, DEADLINE)] == [
             "hexem2",
             "hexem1",
         ]
-    assert seen == [("hexem1", False), ("hexem2", False), ("hexem1", True)]
+
+
+def test_what_two_fail_to_run_at_once_is_held_and_told_once(
+    engine: Engine, other: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill_in(engine)
+    failed = turns._failed
+
+    def broken(*_: object) -> None:
+        raise RuntimeError("out of ink")
+
+    def late(*given: Any) -> turns.Ran | None:
+        # Another process tries before it is noted that this one has failed.
+        monkeypatch.setattr(turns, "_failed", failed)
+        assert run(other, DEADLINE) == ["failed"]
+        assert run(other, DEADLINE) == ["held"]
+        return failed(*given)
+
+    monkeypatch.setattr(turns, "advance", broken)
+    monkeypatch.setattr(turns, "_failed", late)
+    assert run(engine, DEADLINE) == []
+    assert told_gm(engine) == ["hexem1 is held: its turn fails"]
 
 
 def test_a_mail_of_the_game_master_s_that_the_database_refuses_does_not_stop_the_others(
