@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from pbem import schedule, store
 from pbem.schedule import Pause
-from pbem.store import Match
+from pbem.store import Absence, Entry, Match, Seat
 
 # How long a match waits for who is missing where more than half are, and no `grace` is set.
 LONG_GRACE = timedelta(hours=24)
@@ -79,9 +80,42 @@ def scheduled(
     deadline = rule(schedules, "decision" if deciding else match.phase, now, zone, pause)
     if deadline is None:
         return None
-    away = [one for seat in store.seats_of(session, match) for one in seat.absences if one.granted]
-    for absence in sorted(away, key=lambda one: (one.first, one.id)):
-        if not absence.moved and absence.first <= deadline.astimezone(zone).date() <= absence.last:
+    seats = store.seats_of(session, match)
+    away = [(one, seat) for seat in seats for one in seat.absences if one.granted and not one.moved]
+    for absence, seat in sorted(away, key=lambda one: (one[0].first, one[0].id)):
+        if absence.first <= deadline.astimezone(zone).date() <= absence.last:
             deadline = schedule.day_after(deadline, absence.last, zone, pause)
-            absence.moved = use_absences
+            if use_absences:
+                use(session, match, seat, absence, now)
     return deadline
+
+
+def use(session: Session, match: Match, seat: Seat, absence: Absence, now: datetime) -> None:
+    """Note that an absence has moved the deadline of the phase a match is in, and moves no other.
+
+    The history has for which phase, so that UNDO can `give_back` what a turn has used up.
+    """
+    absence.moved = True
+    dates = {"first": str(absence.first), "last": str(absence.last)}
+    store.record(session, match, now, seat.name, "away", turn=match.turn, **dates)
+
+
+def give_back(session: Session, match: Match, turn: int) -> list[Absence]:
+    """Give the absences back that deadlines since a turn have used up, that of its own phase too.
+
+    Return those that its own phase had used.
+    """
+    query = select(Entry).where(Entry.match_id == match.id, Entry.what == "away")
+    # What was used anew after it had been given back has a later entry.
+    used = {
+        (one.who, one.facts["first"], one.facts["last"]): one.facts["turn"]
+        for one in session.scalars(query.order_by(Entry.id))
+    }
+    own = []
+    for seat in match.seats:
+        for absence in seat.absences:
+            since = used.get((seat.name, str(absence.first), str(absence.last)), -1)
+            if absence.moved and since >= turn:
+                absence.moved = False
+                own += [absence] if since == turn else []
+    return own

@@ -171,7 +171,7 @@ _EXPORT = _object(
     }
 )
 
-# What letters and pages tell of entries of these kinds; of any other they tell what is there.
+# What letters, pages and UNDO go by in entries of these kinds; of any other is told what is there.
 _TOLD: Mapping[str, Check] = {
     "begun": _object({"seed_hash": _text(64)}),
     "run": _object({"turn": _whole}),
@@ -180,6 +180,7 @@ _TOLD: Mapping[str, Check] = {
     "previewed": _object({"turn": _whole}),
     "exported": _object({"turn": _whole}),
     "over": _object({"winners": _SEATS}),
+    "away": _object({"turn": _whole, "first": _text(10), "last": _text(10)}),
     "press": _object(
         {
             "by": _text(),

@@ -15,17 +15,23 @@ from pbem import deadlines, matches, schedule, settings, store
 from pbem import game as games
 from pbem.game import Json
 from pbem.gm.clock import must_be_on, tell_all
-from pbem.store import Letter, Match, Seat, Sheet, Turn
+from pbem.store import Entry, Letter, Match, Seat, Sheet, Turn
 
 _SHOWS_A_TURN = ("report", "over", "reminder")
 
 
 def undo(session: Session, match: Match, count: int, now: datetime) -> str:
-    """Go back to before the last turns (UNDO); the orders sent for them stand again."""
+    """Go back to before the last turns (UNDO); the orders sent for them stand again.
+
+    What the turns used up is given back: absences that their deadlines waited for, sheets that were
+    late for them and came to count for the next. The phase begins anew, with a deadline of its own
+    and nobody ready for it.
+    """
     if match.status == "open" or not 1 <= count <= match.turn:
         run = "1 turn" if match.turn == 1 else f"{match.turn} turns"
         raise ValueError(f"{match.name} has run {run}; {count} can't be taken back")
     back = match.turn - count
+    _make_late_again(session, match, back)
     gone = select(Turn).where(Turn.match_id == match.id, Turn.live.is_(True), Turn.number > back)
     for turn in session.scalars(gone):
         turn.live = None
@@ -45,8 +51,13 @@ def undo(session: Session, match: Match, count: int, now: datetime) -> str:
         match.status = "running"
     phase = matches.phase(session, match)
     match.phase = phase.state.phase
+    used = deadlines.give_back(session, match, back)
+    why_held = match.why if match.status == "held" and not match.tries else ""
     # Nothing is run by itself, though all orders are there: the game master may want to mend one.
     deadlines.begin_phase(session, match, now, phase.deciding)
+    match.why = why_held
+    for absence in used:
+        absence.moved = True
     store.record(session, match, now, "gm", "undone", turns=count, back_to=back)
     what, it = ("the last turn", "it") if count == 1 else (f"the last {count} turns", "them")
     why = (
@@ -56,6 +67,29 @@ def undo(session: Session, match: Match, count: int, now: datetime) -> str:
     matches.tell(session, match, "deadline", {"why": why}, now, turn=back)
     deadline = deadlines.shown(match, match.deadline)
     return f"{match.name} stands after turn {back}; the deadline is {deadline}."
+
+
+def _make_late_again(session: Session, match: Match, back: int) -> None:
+    """Have the sheets that missed a turn, and so came to count for the next, be late for it again.
+
+    They are those that came while the turn which they count for now was not there: not yet, or no
+    more, having been taken back before.
+    """
+    if match.settings.get("late") != "next":
+        return
+    ran = select(Turn.number, Turn.ran).where(Turn.match_id == match.id, Turn.number > back)
+    came: list[tuple[int, datetime]] = [(number, moment) for number, moment in session.execute(ran)]
+    undone = select(Entry).where(Entry.match_id == match.id, Entry.what == "undone")
+    went = [(one.facts["back_to"], one.time) for one in session.scalars(undone)]
+    query = select(Sheet).where(
+        Sheet.match_id == match.id, Sheet.turn > back, Sheet.seat_id.is_not(None)
+    )
+    for sheet in session.scalars(query):
+        at, received = sheet.turn, sheet.received
+        stood = sum(number == at and moment < received for number, moment in came)
+        stood -= sum(to < at and moment < received for to, moment in went)
+        if stood <= 0:
+            sheet.turn, sheet.late = at - 1, True
 
 
 def _take_end_back(session: Session, match: Match, turn: int) -> None:

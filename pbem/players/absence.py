@@ -39,7 +39,7 @@ def absent(session: Session, seat: Seat, start: str, end: str, now: datetime) ->
     deadline = match.deadline
     if deadline is None or not span.first <= deadline.astimezone(zone).date() <= span.last:
         return "Noted. A deadline that falls into that time is moved behind it, once."
-    absence.moved = True
+    deadlines.use(session, match, seat, absence, now)
     moved = schedule.day_after(deadline, span.last, zone, deadlines.pauses(match))
     why = f"{seat.name} is away until {span.last}."
     matches.move_deadline(session, match, moved, now, seat.name, why)
