@@ -24,6 +24,7 @@ def letter(state, seat, events=()):
         "page": alphabet.page(state, seat, events),
         "events": seen,
         "turn": 1,
+        "due": seat in alphabet.waiting(state),
     }
 
     def part(name, **more):

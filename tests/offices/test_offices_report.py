@@ -43,6 +43,7 @@ def facts(state: State, seat: str | None, events: tuple[Event, ...] = ()) -> dic
         "events": seen,
         "turn": 1,
         "deadline": None,
+        "due": seat in offices.waiting(state),
     }
 
 
@@ -102,6 +103,32 @@ def test_who_is_asked_gets_a_letter_that_one_line_answers() -> None:
     others = " ".join(told(played, "Irene").split())
     assert "Basil alone is asked now, and nobody else can send anything" in others
     assert told(played, "Irene", "form.txt").strip() == ""
+
+
+def test_a_copy_asks_nobody_and_says_nothing_of_what_is_to_be_sent() -> None:
+    asked = play(table(decide="live"), Irene="TAKE 2 UP TO 9", Basil="GOOD red")
+    income = play(table(rounds=2)).state
+    for seat in ("Irene", "Basil"):
+        for state in (asked.state, income, table()):
+            given = facts(state, seat) | {"due": False, "copy": True}
+            for name in ("headline.txt", "report.txt", "report.html"):
+                said = written(name, given)
+                for now in ("asked", "What you may do", "nothing to send", "PASS"):
+                    assert now not in said, (seat, name)
+    given = facts(asked.state, "Basil") | {"due": False, "copy": True}
+    assert "Your plan, as far as it stood" in written("report.txt", given)
+    assert "Your plan, as far as it stood" in written("report.html", given)
+
+
+def test_reasons_and_plan_are_not_called_his_who_has_the_seat_since() -> None:
+    played = play(table(decide="live"), Irene="TAKE 2 UP TO 9/STAY", Basil="GOOD red")
+    for seat in ("Irene", "Basil"):
+        given = facts(played.state, seat, tuple(played.events))
+        for name in ("report.txt", "report.html"):
+            assert "Your " in written(name, given)
+            said = written(name, given | {"inherited": True})
+            assert "Your " not in said
+            assert "The plan of your seat, as far as it stands" in said
 
 
 def test_every_answer_the_letter_offers_is_lawful_and_settles_the_question() -> None:

@@ -15,6 +15,7 @@ from pbem import game as games
 from pbem.game import Event
 from pbem.marker import FORM_BEGIN, FORM_END, MARKER
 from pbem.reports import Words, rules, words
+from pbem.reports.letters import fragment, part
 from pbem.reports.templates import columns
 
 SEATS = ["Ann <b>&amp;</b>", "Bob Öz", "Chloé"]
@@ -99,6 +100,26 @@ def test_names_do_nothing_in_html_and_are_escaped_once(key: str, facts: Facts) -
         assert not [node.text() for node in page.css("b") if node.text() == "&"], kind
         assert "&amp;amp;amp;" not in (letter.html or "")
         assert "&amp;lt;" not in (letter.html or "")
+
+
+@EVERY_GAME
+def test_a_copy_of_an_old_report_says_nothing_of_what_may_be_done(key: str, facts: Facts) -> None:
+    verbs = "|".join(games.named(key).GRAMMAR.verbs)
+    orders = re.compile(rf"\b(?:{verbs})\b|may do|you are asked|can form now|to spend")
+    found: dict[bool, set[str]] = {True: set(), False: set()}
+    for at, (state, _) in enumerate(played(key)):
+        for seat in SEATS:
+            given = shown(key, at, seat, facts | {"deadline": None})
+            for is_copy in (True, False) if state.phase != "over" else ():
+                more = {"copy": True, "due": False} if is_copy else {}
+                for name in ("headline.txt", "report.txt"):
+                    # Reasons of his own moves stand in brackets.
+                    told = re.sub(r"\(Your [^()]*\)", "", part(name, given | more))
+                    found[is_copy].update(orders.findall(told))
+                told = re.sub(r"\(Your [^()]*\)", "", fragment("report.html", given | more))
+                found[is_copy].update(orders.findall(told))
+    assert not found[True]
+    assert found[False]
 
 
 @EVERY_GAME
