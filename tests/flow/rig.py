@@ -127,9 +127,11 @@ def letters(engine: Engine, *kinds: str, to: str | None = None) -> list[Letter]:
         return [one for one in found if to is None or seats.get(one.seat_id or 0, "") == to]
 
 
-def newest(engine: Engine, house: Config, kind: str, at: datetime) -> tuple[EmailMessage, str]:
+def newest(
+    engine: Engine, house: Config, kind: str, at: datetime, to: str | None = None
+) -> tuple[EmailMessage, str]:
     """Return the newest letter of a kind as it leaves, and its text with white space folded."""
-    number = letters(engine, kind)[-1].id
+    number = letters(engine, kind, to=to)[-1].id
     with store.reading(engine) as session:
         raw = outbox.compose(session, house, session.get_one(Letter, number), at)
     letter = email.message_from_bytes(raw, policy=policy.default)

@@ -18,10 +18,14 @@ from tests.flow.rig import (
     order,
     remind,
     run,
+    said,
     seat_of,
     sheet,
+    the_match,
     turn,
 )
+
+BOB = "bob@example.org"
 
 
 def has_calendar(letter: EmailMessage) -> bool:
@@ -69,7 +73,7 @@ def test_report_of_a_turn_gone_is_a_copy_without_deadline_form_and_calendar(
         assert "nothing to decide" not in text
         assert FORM_BEGIN not in text
         assert not has_calendar(letter)
-    assert letter["Subject"].startswith("[hexem1] Copy of turn 1: ")
+        assert letter["Subject"].startswith(f"[hexem1] Copy of turn {number}: ")
 
 
 def test_report_of_the_last_turn_comes_as_it_came(
@@ -84,6 +88,56 @@ def test_report_of_the_last_turn_comes_as_it_came(
         assert (letter["Subject"], text) == (first["Subject"], said)
         assert FORM_BEGIN in text
         assert has_calendar(letter)
+
+
+def test_who_takes_over_hears_nothing_of_the_last_turn_that_was_said_to_another(
+    match: str, engine: Engine, house: Config, post: Post
+) -> None:
+    idle(engine)
+    run(engine, DEADLINE)
+    sheet(engine, "Ann", "MUSTER Z9", DEADLINE + HOUR)
+    post(mail("PRESS TO Ann\nBetween us.\nEND PRESS", sender=BOB), DEADLINE + HOUR)
+    post(mail("PRESS TO ALL\nHello!\nEND PRESS", sender=BOB, number=2), DEADLINE + HOUR)
+    ran = DEADLINE + WEEK
+    assert run(engine, ran) == ["ran"]
+    report = newest(engine, house, "report", ran, "Ann")[1]
+    assert "Your line 1 was not carried out" in report
+    assert "Between us." in report
+    said(engine, "REPLACE Ann WITH Cleo cleo@example.org", ran)
+    post(mail("REPORT 2", sender="cleo@example.org", number=3), ran + HOUR)
+    for kind in ("welcome", "report"):
+        told = newest(engine, house, kind, ran + HOUR, "Ann")[1]
+        assert "- No orders came from Bob." in told
+        assert "Your line" not in told
+        assert "Between us." not in told
+        assert ("Hello!" in told) == (kind == "report")
+        assert ("Somebody else has played Ann so far" in told) == (kind == "welcome")
+        assert ("orders for this turn were sent before you came" in told) == (kind == "welcome")
+    # Of what he did himself he hears as anybody does, and so do the others of theirs.
+    idle(engine, now=ran + HOUR)
+    later = the_match(engine).deadline
+    assert later is not None
+    sheet(engine, "Ann", "MUSTER Z8", ran + 2 * HOUR)
+    assert run(engine, later) == ["ran"]
+    assert "Your line 1 was not carried out" in newest(engine, house, "report", later, "Ann")[1]
+    post(mail("REPORT 2", sender=BOB, number=4), later + HOUR)
+    assert "Between us." in newest(engine, house, "report", later + HOUR, "Bob")[1]
+
+
+def test_standing_orders_of_who_had_the_seat_are_not_called_his_who_takes_it(
+    match: str, engine: Engine, house: Config
+) -> None:
+    idle(engine)
+    sheet(engine, "Bob", "MUSTER A1", NOW, standing=True)
+    run(engine, DEADLINE)
+    sheet(engine, "Ann", "MUSTER A1", DEADLINE + HOUR)
+    ran = DEADLINE + WEEK
+    assert run(engine, ran) == ["ran"]
+    assert "your standing orders" in newest(engine, house, "report", ran, "Bob")[1]
+    said(engine, "REPLACE Bob WITH Cleo cleo@example.org", ran)
+    told = newest(engine, house, "welcome", ran, "Bob")[1]
+    assert "- No orders came from Bob." in told
+    assert "your standing orders" not in told
 
 
 def test_who_is_told_of_a_turn_hears_of_his_lines_in_their_order(
