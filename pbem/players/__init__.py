@@ -6,7 +6,7 @@ commands are carried out where it is taken in, in the mail's own savepoint; the 
 about seats call the same functions.
 """
 
-from pbem.players.absence import absent
+from pbem.players.absence import MOST_ABSENCES, absent
 from pbem.players.joining import MOST_JOINING, apply, join
 from pbem.players.naming import LONGEST_NAME, RESERVED, fault_of_name, free_name
 from pbem.players.seats import drop, replace, set_address, take, waiting
@@ -14,6 +14,7 @@ from pbem.players.sheets import cancel, no_orders, ready
 
 __all__ = [
     "LONGEST_NAME",
+    "MOST_ABSENCES",
     "MOST_JOINING",
     "RESERVED",
     "absent",

@@ -1,11 +1,15 @@
 """When a player is away, and what it does to the deadlines of his match."""
 
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 
 from sqlalchemy.orm import Session
 
 from pbem import deadlines, matches, schedule, store
 from pbem.store import Absence, Seat
+
+# To come, at once, of a seat: each is read wherever its match is.
+MOST_ABSENCES = 20
+_FARTHEST = timedelta(days=3653)
 
 
 def absent(session: Session, seat: Seat, start: str, end: str, now: datetime) -> str:
@@ -17,10 +21,18 @@ def absent(session: Session, seat: Seat, start: str, end: str, now: datetime) ->
     match = seat.match
     span = schedule.parse_pause(f"{start.strip()}..{end.strip()}")
     zone = deadlines.zone_of(match)
-    if span.last < now.astimezone(zone).date():
+    today = now.astimezone(zone).date()
+    if span.last < today:
         raise ValueError(f"{span.last} is past; nothing was noted")
+    if span.last - today > _FARTHEST:
+        raise ValueError(f"{span.last} is more than ten years ahead; nothing was noted")
     if any(one.first <= span.last and span.first <= one.last for one in seat.absences):
         raise ValueError("some of these days were declared before; nothing was noted")
+    if sum(one.last >= today for one in seat.absences) >= MOST_ABSENCES:
+        raise ValueError(
+            f"you have declared {MOST_ABSENCES} absences to come, the most a seat may have; "
+            "nothing was noted"
+        )
     used = sum(_days(one.first, one.last) for one in seat.absences if one.granted)
     limit = match.settings.get("absences", 0)
     granted = used + _days(span.first, span.last) <= limit

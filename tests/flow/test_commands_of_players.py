@@ -2,7 +2,7 @@
 
 import email
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 
 import pytest
 from sqlalchemy import Engine, select
@@ -213,6 +213,20 @@ def test_absent_is_noted(ask: Ask, engine: Engine) -> None:
     assert "Noted" in note(ask("ABSENT FROM 2026-12-20 TO 2026-12-27"))
     with store.reading(engine) as session:
         assert len(session.scalars(select(store.Absence)).all()) == 1
+
+
+def test_more_absences_than_a_seat_may_have_are_not_kept_and_each_is_answered(
+    ask: Ask, engine: Engine
+) -> None:
+    days = [date(2027, 1, 1) + timedelta(days=2 * number) for number in range(30)]
+    receipt = ask("\n".join(f"ABSENT FROM {day} TO {day}" for day in days))
+    lines = receipt["lines"]
+    assert isinstance(lines, list)
+    refused = [one["problem"] for one in lines if one["problem"]]
+    assert len(refused) == 10
+    assert "20 absences to come, the most a seat may have" in refused[0]
+    with store.reading(engine) as session:
+        assert len(session.scalars(select(store.Absence)).all()) == 20
 
 
 def test_dates_that_are_none_are_asked_about(ask: Ask, engine: Engine) -> None:

@@ -23,6 +23,7 @@ from tests.flow.rig import (
     remind,
     run,
     said,
+    seat_of,
     sheet,
     the_match,
     told_gm,
@@ -355,12 +356,38 @@ def test_absence_not_granted_delays_nothing_and_leaves_the_seat_to_its_standing_
     assert turn(engine, 2).missing == ["Bob"]
 
 
+def test_absences_to_come_are_so_many_at_the_most_for_a_seat(match: str, engine: Engine) -> None:
+    days = [NOW.date() + timedelta(days=2 * number) for number in range(players.MOST_ABSENCES + 1)]
+    for day in days[:-1]:
+        assert "Noted" in do(engine, "Bob", players.absent, str(day), str(day), NOW)
+    last = str(days[-1])
+    why = (
+        f"you have declared {players.MOST_ABSENCES} absences to come, the most a seat may have; "
+        "nothing was noted"
+    )
+    with pytest.raises(ValueError, match=why):
+        do(engine, "Bob", players.absent, last, last, NOW)
+    assert "Noted" in do(engine, "Ann", players.absent, last, last, NOW)
+    # One that is over counts no more.
+    assert "Noted" in do(engine, "Bob", players.absent, last, last, NOW + DAY)
+    with opened(engine) as (_, row):
+        assert len(seat_of(row, "Bob").absences) == players.MOST_ABSENCES + 1
+
+
+def test_absences_that_overlap_are_refused(match: str, engine: Engine) -> None:
+    do(engine, "Bob", players.absent, "2026-12-10", "2026-12-12", NOW)
+    for first, last in (("2026-12-12", "2026-12-20"), ("2026-12-01", "2026-12-31")):
+        with pytest.raises(ValueError, match="declared before; nothing was noted"):
+            do(engine, "Bob", players.absent, first, last, NOW)
+
+
 @pytest.mark.parametrize(
     ("start", "end", "why"),
     [
         ("tomorrow", "2026-12-20", "that is no date"),
         ("2026-12-20", "2026-12-10", "it ends before it begins"),
         ("2026-11-01", "2026-11-10", "2026-11-10 is past"),
+        ("2026-12-20", "9999-12-31", "9999-12-31 is more than ten years ahead"),
     ],
 )
 def test_absence_with_wrong_dates_is_refused(
