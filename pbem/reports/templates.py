@@ -68,6 +68,7 @@ def environment(folder: Path | None, game: str | None, markup: bool) -> "Environ
     made.globals["once"] = pass_context(
         partial(_once, environment(folder, game, False) if markup else made)
     )
+    made.globals["zip"] = zip
     # What is escaped already is never escaped twice.
     made.filters.update(
         wrap=wrap,
