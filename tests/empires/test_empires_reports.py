@@ -245,3 +245,31 @@ def test_a_table_too_wide_is_parted_and_nothing_is_lost():
     assert max(map(len, text.splitlines())) <= 72
     assert all(f"cell{n}" in text for n in range(20))
     assert text.count("SP") == text.count("\n\n") + 1 > 1
+
+
+def test_a_table_on_a_phone_has_short_names_and_says_whose_they_are(table, turn):
+    played = turn(table(7), Ana="BID Arabs 20")
+    given = facts(played.state, "Ana", played.events, {"scores": "open"})
+    given["page"]["narrow"] |= {"Cyd": "C."}
+    markup = part("report.html", given)
+    assert markup.count('<span class="wide">Cyd</span><span class="narrow">C.</span>') == 2
+    assert markup.count('<span class="narrow"> C. = Cyd.</span>') == 1
+    begun = empires.setup(
+        NAMES, games.read_options(empires.OPTIONS, {}, "empires"), random.Random(1)
+    )
+    markup = part("report.html", facts(begun, NAMES[0], (), {"scores": "open"}))
+    assert "Kon. = Konstantinopolous of Thrace" in markup
+    assert "Bar. = Bartholomäus &lt;b&gt;" in markup
+
+
+def test_scores_that_are_awaited_are_told_of_once(table, turn):
+    played = turn(table(2), Ana="BID Arabs 20\nPREFER Huns", Bo="BID Goths 10")
+    assert played.state.phase == "score"
+    some = turn(played.state, gm="SCORE Ana 5")
+    for done, told in ((played, "its points."), (some, "Still missing: Bo.")):
+        given = facts(done.state, "Ana", done.events, {"scores": "open"})
+        for name in ("report.txt", "report.html"):
+            said = " ".join(part(name, given).split())
+            assert told in said
+            assert "awaited" not in said
+            assert ("Still missing" in said) == (done is some)

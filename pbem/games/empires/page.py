@@ -16,7 +16,7 @@ def page(state: State, seat: str | None, events: Sequence[Event]) -> Json:
     `pick` or `wait`; for the public, in `score` and in `over` it is the phase;
     `story` the turn in order; `matrices` the rounds of this epoch, once the match is over of all;
     `offers` the open empires with the least bid; `ledger` the VP; `needed` the seats whose score
-    the game master has not entered.
+    the game master has not entered; `narrow` a name a seat for tables on a phone.
     """
     seen = seen_from(state, seat)
     short = labels(state.seats)
@@ -31,6 +31,7 @@ def page(state: State, seat: str | None, events: Sequence[Event]) -> Json:
         "action": _action(state, seat),
         "free": list(state.free),
         "mine": next((_claim(c) for who, c in state.claims.items() if who == seat), None),
+        "narrow": labels(state.seats, 4 if len(state.seats) > 5 else 6),
         "legend": [{"label": short[s], "seat": s} for s in state.seats if short[s] != s],
         "story": story([e for e in events if e.seen_by is None or seat in e.seen_by]),
         "matrices": matrices,
