@@ -1,7 +1,7 @@
 """The form of an export, as data: what stands where, of which kind, and what must agree in it."""
 
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime
+from datetime import date, datetime
 from math import isfinite
 from typing import Any
 
@@ -15,6 +15,7 @@ MOST = 2**31 - 1
 # What every reader of JSON keeps exactly; a column of SQLite holds it too.
 LARGEST_NUMBER = 2**53 - 1
 STATUSES = ("open", "running", "held", "over")
+LETTERS = ("ALL", "REPORTS", "DIGEST", "NONE")
 
 
 def _text(longest: int | None = None, *, plain: bool = False) -> Check:
@@ -58,6 +59,21 @@ def _time(value: Any, place: str) -> None:
         raise ValueError(f"{place}: {remedy}, not {shown(value)}")
 
 
+def _day(value: Any, place: str) -> None:
+    try:
+        day = date.fromisoformat(value)
+        good = 1970 <= day.year < 3000 and str(day) == value
+    except (TypeError, ValueError):
+        good = False
+    if not good:
+        raise ValueError(f"{place}: a date such as 2026-12-06 is needed, not {shown(value)}")
+
+
+def _choice(value: Any, place: str) -> None:
+    if value not in LETTERS:
+        raise ValueError(f"{place}: one of {', '.join(LETTERS)} is needed, not {shown(value)}")
+
+
 def _facts(value: Any, place: str) -> None:
     if not isinstance(value, dict):
         raise ValueError(f"{place}: an object is needed, not {shown(value)}")
@@ -86,8 +102,11 @@ def _table(check: Check) -> Check:
     return check_all
 
 
-def _object(parts: Mapping[str, Check]) -> Check:
-    """Return a check for an object that has these keys; others may be there and don't count."""
+def _object(parts: Mapping[str, Check], later: Mapping[str, Check] = {}) -> Check:
+    """Return a check for an object that has these keys; others may be there and don't count.
+
+    What came `later` into the format is in no older file.
+    """
 
     def check_all(value: Any, place: str) -> None:
         _facts(value, place)
@@ -96,6 +115,9 @@ def _object(parts: Mapping[str, Check]) -> Check:
             if key not in value:
                 raise ValueError(f"{where}: it is missing")
             check(value[key], where)
+        for key, check in later.items():
+            if key in value:
+                check(value[key], f"{place}.{key}" if place else key)
 
     return check_all
 
@@ -143,6 +165,21 @@ _SHEET = _object(
     }
 )
 _ENTRY = _object({"time": _time, "who": _text(80), "what": _text(32), "facts": _facts})
+_ABSENCE = _object(
+    {"first": _day, "last": _day, "granted": _flag, "moved": _flag, "declared": _time}
+)
+_HABITS = _object(
+    {
+        "seat": _text(),
+        "mail": _choice,
+        "language": _text(16),
+        "ready": _flag,
+        "absences": _array(_ABSENCE),
+    }
+)
+_PRESENT = _object(
+    {"began": _time, "put_off": _flag, "reminded": _or_null(_time), "seats": _array(_HABITS)}
+)
 _EXPORT = _object(
     {
         "program": _text(200),
@@ -168,7 +205,8 @@ _EXPORT = _object(
         "undone": _array(_TURN),
         "sheets": _array(_SHEET),
         "history": _array(_ENTRY),
-    }
+    },
+    {"present": _PRESENT},
 )
 
 # What letters, pages and UNDO go by in entries of these kinds; of any other is told what is there.
@@ -203,6 +241,11 @@ def check(data: Any) -> None:
     for at, entry in enumerate(data["history"]):
         if entry["what"] in _TOLD:
             _TOLD[entry["what"]](entry["facts"], f"history[{at}].facts")
+    for at, one in enumerate(data.get("present", {"seats": []})["seats"]):
+        for absence in one["absences"]:
+            if absence["first"] > absence["last"]:
+                place = f"present.seats[{at}].absences"
+                raise ValueError(f"{place}: {absence['last']} is before {absence['first']}")
     if len(set(data["seats"])) < len(data["seats"]):
         raise ValueError("seats: each is needed once")
     for place, names in _names(data):
@@ -221,6 +264,7 @@ def _names(data: Json) -> Iterable[tuple[str, Iterable[str]]]:
     yield "players", (one["seat"] for one in data["players"])
     yield "sheets", (one["seat"] for one in data["sheets"] if one["seat"])
     yield "winners", data["winners"]
+    yield "present.seats", (one["seat"] for one in data.get("present", {"seats": []})["seats"])
 
 
 def _check_sound(data: Any) -> None:

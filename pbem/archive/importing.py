@@ -1,11 +1,11 @@
 """A match made from an export: its turns, orders, history and who played; all of it or nothing.
 
-Addresses and keys are in no export. So every seat is vacant at first, and a match that was running
-is held until its game master has named its players.
+Addresses and keys are in no export. So every seat is vacant at first, nobody waits for one, and a
+match that was running is held until its game master has named its players.
 """
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 from sqlalchemy import null
@@ -15,7 +15,7 @@ from pbem import game as games
 from pbem import identity, schedule, settings, store
 from pbem.archive.verifying import first_difference, options_of
 from pbem.game import Game, Json
-from pbem.store import Entry, Match, Seat, Sheet, Tenure, Turn
+from pbem.store import Absence, Entry, Match, Seat, Sheet, Tenure, Turn
 
 HELD = "it was imported; name its players by ADDRESS or REPLACE first"
 
@@ -56,6 +56,7 @@ def bring(
     seats = _seats(session, match, record)
     _add_turns(session, match, record)
     _add_sheets(session, match, record, seats)
+    _add_habits(session, record, seats)
     for entry in record["history"]:
         time = _moment(entry["time"])
         session.add(
@@ -130,7 +131,8 @@ def _moment_or_none(written: str | None) -> datetime | None:
 
 def _match(record: Json, name: str, now: datetime) -> Match:
     status = "held" if record["status"] == "running" else record["status"]
-    began = record["turns"][-1]["ran"] if record["turns"] else record["created"]
+    present = record.get("present", {})
+    last = record["turns"][-1]["ran"] if record["turns"] else record["created"]
     return Match(
         name=name,
         game=record["game"],
@@ -143,7 +145,9 @@ def _match(record: Json, name: str, now: datetime) -> Match:
         phase=record["phase"],
         turn=record["turn"],
         deadline=_moment_or_none(record["deadline"]),
-        began=min(_moment(began), now),
+        began=min(_moment(present.get("began", last)), now),
+        put_off=present.get("put_off", False),
+        reminded=_moment_or_none(present.get("reminded")),
         why=HELD if status == "held" else "",
         key=identity.new_key(),
         open_seats=record["open_seats"],
@@ -216,6 +220,25 @@ def _add_sheets(session: Session, match: Match, record: Json, seats: Mapping[str
             )
         )
         session.flush()
+
+
+def _add_habits(session: Session, record: Json, seats: Mapping[str, Seat]) -> None:
+    """Add which letters each player wants, and when he is away; files of older programs lack it."""
+    for one in record.get("present", {"seats": []})["seats"]:
+        seat = seats[one["seat"]]
+        seat.mail, seat.language, seat.ready = one["mail"], one["language"], one["ready"]
+        for absence in one["absences"]:
+            days = (date.fromisoformat(absence["first"]), date.fromisoformat(absence["last"]))
+            seat.absences.append(
+                Absence(
+                    first=days[0],
+                    last=days[1],
+                    granted=absence["granted"],
+                    moved=absence["moved"],
+                    declared=_moment(absence["declared"]),
+                )
+            )
+            session.flush()
 
 
 def _run_with(record: Json) -> list[Json]:

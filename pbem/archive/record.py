@@ -101,11 +101,43 @@ def recorded(session: Session, match: Match) -> Json:
         "undone": [_turn(turn) for turn in undone],
         "sheets": _sheets(session, match, names),
         "history": _history(session, match),
+        "present": _present(match),
     }
 
 
 def _time(moment: datetime | None) -> str | None:
     return None if moment is None else moment.isoformat()
+
+
+def _present(match: Match) -> Json:
+    """Return what holds for the moment, so that a match goes on elsewhere as it stood here.
+
+    Nobody but the game master is told it: when a player is away, which letters he wants.
+    """
+    return {
+        "began": _time(match.began),
+        "put_off": match.put_off,
+        "reminded": _time(match.reminded),
+        "seats": [
+            {
+                "seat": seat.name,
+                "mail": seat.mail,
+                "language": seat.language,
+                "ready": seat.ready,
+                "absences": [
+                    {
+                        "first": str(one.first),
+                        "last": str(one.last),
+                        "granted": one.granted,
+                        "moved": one.moved,
+                        "declared": _time(one.declared),
+                    }
+                    for one in seat.absences
+                ],
+            }
+            for seat in match.seats
+        ],
+    }
 
 
 def _players(session: Session, names: Mapping[int, str]) -> list[Json]:
@@ -197,13 +229,15 @@ def published(record: Json) -> Json:
 
     Once the match is over that is everything (`whole`), unless its setting `reveal` is never; but
     for sheets that were overtaken, what was written to the game master alone, who wrote without
-    his name, and what the program itself stumbled over. Until then it is what the game shows of
-    each state and event to nobody in particular, and what all players were told; and of the options
-    those that tell nothing of what it hides (`known_options`). No address that somebody wrote or
-    was called by is ever in it, unless he wrote it among his orders.
+    his name, what the program itself stumbled over, and when who is away or which letters he wants.
+    Until then it is what the game shows of each state and event to nobody in particular, and what
+    all players were told; and of the options those that tell nothing of what it hides
+    (`known_options`). No address that somebody wrote or was called by is ever in it, unless he
+    wrote it among his orders.
     """
     if not record["whole"]:
         return record
+    record = {key: value for key, value in record.items() if key != "present"}
     if record["status"] == "over" and record["settings"].get("reveal") != "never":
         return {**record, "sheets": [], "history": list(_opened(record["history"]))}
     game = games.named(record["game"])

@@ -213,8 +213,9 @@ def _with_other_secrets(record: Json) -> Json:
             entry["facts"]["seats"] = ["CANARY"]
     other["history"] += [
         {"time": NOW.isoformat(), "who": "Bob", "what": what, "facts": {"CANARY": "CANARY"}}
-        for what in ("orders", "absent", "address", "silent", "CANARY")
+        for what in ("orders", "absent", "away", "address", "silent", "CANARY")
     ]
+    other["present"] = "CANARY"
     return other
 
 
