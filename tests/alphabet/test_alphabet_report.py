@@ -175,6 +175,19 @@ def test_the_rules_sent_name_every_order_and_their_example_is_true(table, turn):
     assert done.state.points == {"Ida": 36, "Olle": 27} and "K" in done.state.hands["Ida"]
 
 
+def test_once_the_match_is_over_all_hands_are_shown_and_nobody_may_form_a_word(table, turn):
+    hands, claimed = {"Ida": "ABEHTRY", "Olle": "QZ"}, {"Olle": ["RYE"]}
+    last = turn(table(7, phase="last", groups={}, hands=hands, claimed=claimed), Ida="CLAIM BATH")
+    text = letter(last.state, "Ida", last.events)("report.txt")
+    assert "Ida (you): 20 points, £150, 3 letters E R Y; words BATH" in text
+    assert "Olle: 0 points, £150, 2 letters Q Z; words RYE" in text
+    markup = letter(last.state, "Ida", last.events)("report.html")
+    assert "<td>E R Y<br><b>BATH</b></td>" in markup
+    for told in (text, markup):
+        assert "In brackets: who has formed it." in told
+        assert "still may" not in told
+
+
 def test_every_report_of_a_match_can_be_written():
     seats = ("Ida", "Olle", "Petra")
     for hands in ("open", "secret"):
