@@ -10,7 +10,6 @@ from pbem import game as games
 from pbem import identity, matches, store
 from pbem.config import Config
 from pbem.game import Event
-from pbem.marker import MARKER
 from pbem.outbox.facts import facts_of, received
 from pbem.outbox.outlived import SHOW_A_TURN, is_undone, turn_shown
 from pbem.store import Letter, Match, Seat
@@ -69,7 +68,7 @@ def _facts(session: Session, config: Config, letter: Letter, now: datetime) -> d
 def _digested(
     session: Session, config: Config, letter: Letter, now: datetime
 ) -> list[dict[str, str]]:
-    """Return the letters that a digest holds, as text, without what each has round it.
+    """Return the letters that a digest holds, as text, without what it has itself.
 
     One whose turn was undone meanwhile tells nothing that is still true.
     """
@@ -80,9 +79,9 @@ def _digested(
         held = session.get_one(Letter, number)
         if is_undone(session, held):
             continue
-        said = words(held.kind, _facts(session, config, held, now), config.templates_folder)
-        body = said.text.replace(MARKER, "").strip()
-        found.append({"title": said.subject, "text": body})
+        facts = _facts(session, config, held, now) | {"digested": True}
+        said = words(held.kind, facts, config.templates_folder)
+        found.append({"title": said.subject, "text": said.text.strip()})
     return found
 
 

@@ -9,6 +9,7 @@ from sqlalchemy import Engine, select
 
 from pbem import identity, matches, outbox, rounds, store
 from pbem.config import Config
+from pbem.marker import MARKER
 from pbem.store import Applicant, Sheet
 from tests.conftest import NOW, Post, begin, idle, mail
 from tests.flow.rig import DAY, DEADLINE, HOUR, Office, letters, opened, run, seat_of, the_match
@@ -389,6 +390,9 @@ def test_mail_digest_sends_reports_at_once_and_the_rest_in_one_letter_a_day(
     text = email.message_from_bytes(raw).get_payload(0).get_payload(decode=True).decode()  # type: ignore[union-attr]
     assert "Press from Bob" in text
     assert "There is some." in text
+    # What is round each letter the digest has itself, once.
+    for once in (MARKER, "Orders are due", "Answer this letter with your orders", "match hexem1"):
+        assert text.count(once) == 1, once
     assert [one.kind for one in letters(engine, "digest")] == ["digest"]
     outbox.flush(engine, house, office, NOW + DAY + HOUR)
     assert len(office.sent) == 1
