@@ -6,6 +6,7 @@ here stands only its form.
 
 from dataclasses import dataclass
 
+from pbem import addresses
 from pbem.orders import Grammar
 from pbem.usage import Kind, Order, Rule
 
@@ -224,11 +225,10 @@ class MatchStatus(Order):
     """The game master asks who has sent orders."""
 
 
-_ADDRESS = r"[^\s<>@]{1,64}@[^\s<>@]{1,255}"
 _KINDS = {
     "match": Kind(r"[a-z0-9][a-z0-9-]{0,31}", str.lower),
     # Many write it as a usage line and a mail client do, in angle brackets.
-    "address": Kind(f"{_ADDRESS}|<{_ADDRESS}>", lambda said: said.strip("<>")),
+    "address": Kind(f"{addresses.FORM}|<{addresses.FORM}>", lambda said: said.strip("<>")),
     "choice": Kind("ALL|REPORTS|DIGEST|NONE", str.upper),
     "token": Kind(r"[A-Z2-7]{16}", str.upper),
     "option": Kind(r"[a-z_]{1,40}", str.lower),

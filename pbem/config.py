@@ -3,10 +3,10 @@
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from email.utils import parseaddr
 from pathlib import Path
 from typing import Any
 
+from pbem import addresses
 from pbem.faults import Wrong
 
 
@@ -146,7 +146,7 @@ def _read(path: Path, data: Mapping[str, Any]) -> Config:
     mail = _checked(path, "mail", table.get("mail", {}), mail_types)
     for where, found in (("game_master", master), ("mail", mail)):
         if "address" in found:
-            _check_address(path, where, found["address"])
+            found["address"] = _address(path, where, found["address"])
     for key in ("per_minute", "size_limit"):
         if mail.get(key, 1) < 1:
             raise ConfigFault(f"{path}: mail.{key} = {mail[key]}: make it 1 or more")
@@ -185,7 +185,9 @@ def _checked(
     return dict(table)
 
 
-def _check_address(path: Path, where: str, address: str) -> None:
-    local, _, host = parseaddr(address)[1].rpartition("@")
-    if not (local and host) or parseaddr(address)[1] != address:
-        raise ConfigFault(f"{path}: {where}.address = {address!r}: write it as name@host")
+def _address(path: Path, where: str, address: str) -> str:
+    """Return an address, its host in ASCII: it comes to stand in headers that know no other."""
+    if fault := addresses.fault_of(address):
+        raise ConfigFault(f"{path}: {where}.address = {address!r}: {fault}")
+    local, _, host = address.rpartition("@")
+    return f"{local}@{addresses.in_ascii(host)}"

@@ -14,6 +14,8 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from pbem import addresses
+
 LENGTH = 16
 _NAMED = re.compile(r"([a-z0-9][a-z0-9-]{0,31})\.([a-z2-7]{16})(?![a-z2-7])", re.IGNORECASE)
 _LETTER = re.compile(r"\.[a-z2-7]{16}\.(\d{1,18})@", re.IGNORECASE)
@@ -94,7 +96,7 @@ def folded(address: str) -> str:
     local, at, host = said.rpartition("@")
     if not host.isascii():
         with suppress(UnicodeError):
-            host = host.encode("idna").decode("ascii")
+            host = addresses.in_ascii(host)
     if host in ("gmail.com", "googlemail.com"):
         local, host = local.partition("+")[0].replace(".", ""), "gmail.com"
     return local + at + host

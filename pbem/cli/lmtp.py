@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from pbem import addresses
 from pbem.cli import Desk
 from pbem.faults import Wrong
 
@@ -34,8 +35,10 @@ def serve_lmtp(
     from pbem import lmtp
 
     for address in also or ():
-        if address.count("@") != 1 or address.endswith("@") or not address.isprintable():
-            raise Wrong(f"--also {address!r} is no address; write name@host or @host")
+        at_host = address.startswith("@")
+        fault = addresses.fault_of(f"anybody{address}" if at_host else address)
+        if fault:
+            raise Wrong(f"--also {address!r}: {fault}, or @host for all there")
     desk: Desk = context.obj
     config = desk.config()
     place = lmtp.Place(host, port, socket)

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import typer
 
-from pbem import cli
+from pbem import addresses, cli
 from pbem.cli import DONE, FAILED, LATER, Desk
 from pbem.faults import Wrong
 
@@ -23,7 +23,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")
 MatchName = Annotated[str, typer.Argument(metavar="MATCH")]
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
-_SEAT = re.compile(r"\s*([^<>]+?)\s*((?:<[^<>@\s]{1,64}@[^<>@\s]{1,255}>\s*)+)")
+_SEAT = re.compile(rf"\s*([^<>]+?)\s*((?:<{addresses.FORM}>\s*)+)")
 _MOST_OPEN = 100
 
 
@@ -88,10 +88,14 @@ def _players(seats: list[str] | tuple[()], mailbox: str) -> "tuple[Player, ...]"
         parts = _SEAT.fullmatch(text)
         if not parts:
             raise Wrong(f'--seat {text!r}: write it as "Name <name@host>"')
-        addresses = tuple(re.findall(r"<([^<>]+)>", parts[2]))
-        if any(is_mailbox(address, mailbox) for address in addresses):
-            raise Wrong(f"--seat {text!r}: that address is the program's own; name the player's")
-        found.append(Player(" ".join(parts[1].split()), addresses))
+        given = tuple(re.findall(r"<([^<>]+)>", parts[2]))
+        for address in given:
+            if fault := addresses.fault_of(address):
+                raise Wrong(f"--seat {text!r}: {address}: {fault}")
+            if is_mailbox(address, mailbox):
+                why = "that address is the program's own; name the player's"
+                raise Wrong(f"--seat {text!r}: {why}")
+        found.append(Player(" ".join(parts[1].split()), given))
     return tuple(found)
 
 

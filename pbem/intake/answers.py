@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import func, select
 
-from pbem import commands, identity, players, store
+from pbem import addresses, commands, identity, players, store
 from pbem.game import Json
 from pbem.intake import press
 from pbem.intake.lookup import Lookup
@@ -146,6 +146,8 @@ def _address(asking: Asking, order: commands.NewAddress) -> str:
     from pbem.message import is_own
 
     lookup, seat = asking.lookup, asking.seat
+    if fault := addresses.fault_of(order.address):
+        raise ValueError(f"{order.address}: {fault}")
     folded = identity.folded(order.address)
     if is_own(folded, identity.own_addresses(lookup.config.mail.address)):
         raise ValueError("that address is the program's own")

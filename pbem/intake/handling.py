@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import inspect
 
-from pbem import commands, identity, players, store
+from pbem import addresses, commands, identity, players, store
 from pbem.intake import bounces, copies, receipts, sheets
 from pbem.intake.lookup import Lookup
 from pbem.intake.opening import read
@@ -139,7 +139,10 @@ def _moved(lookup: Lookup, letter: "Letter", seat: Seat) -> Handled:
     """Have a seat's mail go to the address that answered our question there."""
     if not _says_yes(letter):
         return Handled(Taken("answered", "a new address that doesn't say yes"), seat.match, seat)
-    said = players.set_address(lookup.session, seat, letter.sender, lookup.now)
+    try:
+        said = players.set_address(lookup.session, seat, letter.sender, lookup.now)
+    except ValueError as error:
+        return Handled(Taken("answered", str(error)), seat.match, seat)
     lookup.forget()
     return Handled(Taken("answered", said), seat.match, seat)
 
@@ -176,10 +179,12 @@ def _confirmed(lookup: Lookup, letter: "Letter", seat: Seat) -> Message | None:
 
 
 def _confirm(lookup: Lookup, held: Message, seat: Seat) -> Taken:
-    """Take a held message as the seat's, as of its receipt; its sender's address is added."""
+    """Take a held message as the seat's, as of its receipt; its sender's address is added, if a
+    letter can go to it."""
     letter = read(lookup.config, held.raw, held.recipient)
     sender = identity.folded(letter.sender)
-    if sender and all(address.folded != sender for address in seat.addresses):
+    is_new = all(address.folded != sender for address in seat.addresses)
+    if sender and is_new and not addresses.fault_of(letter.sender):
         seat.addresses.append(Address(address=letter.sender, folded=sender))
         store.record(
             lookup.session, seat.match, lookup.now, seat.name, "address", added=letter.sender

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from pbem import identity, matches, store
+from pbem import addresses, identity, matches, store
 from pbem.players.naming import free_name
 from pbem.players.seats import take
 from pbem.store import Applicant, Match, Seat
@@ -18,9 +18,12 @@ def apply(
 ) -> Applicant | None:
     """Ask an address from which JOIN came whether it is meant; `None` where nobody is asked.
 
-    That is where the match is over, where the address has a seat or waits already, or where it was
-    asked within a day, or the match has asked `MOST_JOINING` addresses within one.
+    That is where no letter can go to the address, where the match is over, where the address has a
+    seat or waits already, or where it was asked within a day, or the match has asked `MOST_JOINING`
+    addresses within one.
     """
+    if addresses.fault_of(address):
+        return None
     folded = identity.folded(address)
     if match.status == "over" or any(
         one.folded == folded for seat in match.seats for one in seat.addresses

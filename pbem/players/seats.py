@@ -1,11 +1,12 @@
 """Who has a seat: it is given to somebody, taken from him, and his mail goes where he reads it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
+from pbem import addresses as addressing
 from pbem import deadlines, identity, matches, store
 from pbem.store import Address, Applicant, Letter, Match, Message, Seat, Sheet, Tenure
 
@@ -21,6 +22,7 @@ def replace(
     match = seat.match
     if match.status == "over":
         raise ValueError(f"{match.name} is over; nobody takes a seat any more")
+    _must_be_usable(addresses)
     folded = [identity.folded(address) for address in addresses]
     own = any(
         set(folded) & set(tenure.addresses)
@@ -51,7 +53,11 @@ def replace(
 def take(
     session: Session, seat: Seat, person: str, addresses: Sequence[str], now: datetime
 ) -> None:
-    """Put a person onto a seat that is vacant, with a fresh key; nobody is told."""
+    """Put a person onto a seat that is vacant, with a fresh key; nobody is told.
+
+    Raise `ValueError` for an address to which no letter can go.
+    """
+    _must_be_usable(addresses)
     seat.person, seat.key, seat.ready = person, identity.new_key(), False
     seat.mail, seat.language = "ALL", ""
     whole = {identity.folded(address): address for address in addresses}
@@ -67,6 +73,12 @@ def take(
             began=now,
         )
     )
+
+
+def _must_be_usable(given: Iterable[str]) -> None:
+    for address in given:
+        if fault := addressing.fault_of(address):
+            raise ValueError(f"{address}: {fault}")
 
 
 def _leave(session: Session, seat: Seat, now: datetime) -> None:
@@ -162,8 +174,10 @@ def _change_key(session: Session, seat: Seat) -> None:
 def set_address(session: Session, seat: Seat, address: str, now: datetime) -> str:
     """Have a seat's mail sent to another address, and taken from no other; old tokens die.
 
-    What waits to be sent goes to the same player, and so to his new address.
+    What waits to be sent goes to the same player, and so to his new address. Raise `ValueError`
+    for one to which no letter can go.
     """
+    _must_be_usable([address])
     before = [one.address for one in seat.addresses]
     session.execute(
         update(Letter)

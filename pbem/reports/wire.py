@@ -6,6 +6,7 @@ Lines end in CRLF, as RFC 5322 has them; who keeps letters in files may turn the
 import re
 from binascii import b2a_base64, b2a_qp
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from email.header import Header
@@ -13,6 +14,8 @@ from email.utils import format_datetime, quote
 from functools import lru_cache
 from hashlib import sha256
 from typing import Literal
+
+from pbem import addresses
 
 Person = tuple[str, str]
 
@@ -147,8 +150,9 @@ def _address(address: str) -> str:
     """Return an address (or a name of its form) with nothing in it that could end it."""
     bare = re.sub(r"[\s<>,;:\"()\[\]\\]", "", one_line(address))
     local, at, host = bare.rpartition("@")
-    if not host.isascii():
-        host = host.encode("idna").decode("ascii")
+    # What was let in by an older program is for the server to refuse.
+    with suppress(UnicodeError):
+        host = addresses.in_ascii(host)
     return local + at + host
 
 

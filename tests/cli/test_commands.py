@@ -118,6 +118,14 @@ def test_a_mail_that_is_too_large_is_taken_by_its_head_and_answered(pbem, house:
         ),
         (("new", "hexem", "m", "--seat", "Cy <game@example.org>"), "the program's own"),
         (("new", "hexem", "m", "--seat", "Cy <Game+x@Example.org>"), "the program's own"),
+        (
+            ("new", "hexem", "m", "--seat", "Cy <cy@example.org> <cy@-exämple-.org>"),
+            "cy@-exämple-.org: a part of its host, -exämple-, begins or ends with a hyphen; write",
+        ),
+        (("new", "hexem", "m", "--seat", "Cy <a@b..org>"), "a@b..org: its host, b..org, has"),
+        (("serve-lmtp", "--also", "a@b..org"), "--also 'a@b..org': its host, b..org, has nothing"),
+        (("serve-lmtp", "--also", "@-b.org"), "--also '@-b.org': a part of its host, -b, begins"),
+        (("serve-lmtp", "--also", "example.org"), "write it as name@host, or @host for all there"),
         (("new", "hexem", "m", *SEATS, "--zone", "Mars/Phobos"), "no time zone is called"),
         (
             ("new", "hexem", "m", *SEATS, "--schedule", "whenever"),
