@@ -6,7 +6,7 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from pbem import commands, deadlines, matches, schedule
+from pbem import commands, matches
 from pbem import game as games
 from pbem.config import Config
 from pbem.store import Absence, Seat
@@ -42,7 +42,7 @@ def _help(seat: Seat) -> str:
 
 def _usage(rule: Rule) -> str:
     # With words behind it on the same line no usage line is an order, however it is quoted.
-    return f"{rule.shown}: {rule.help}"
+    return f"{rule.shown}: {rule.help[:1].upper()}{rule.help[1:].rstrip('.')}"
 
 
 def _rules(config: Config, seat: Seat) -> str:
@@ -59,9 +59,6 @@ def _status(session: Session, seat: Seat, now: datetime) -> str:
     if match.status in ("running", "held"):
         phase = matches.phase(session, match)
         lines.append(f"Turns run: {match.turn}. The phase now: {match.phase}.")
-        if match.deadline is not None:
-            told = schedule.told(match.deadline, deadlines.zone_of(match), now)
-            lines.append(f"Its deadline: {told.local:%Y-%m-%d %H:%M} ({told.offset}).")
         sent = seat.name in phase.sheets
         due = seat.name in phase.waiting
         lines.append(

@@ -9,7 +9,9 @@ Facts every kind takes: `match`, `title` (the game's), `game` (its key), `seat` 
 `left`, `when` as the reader is to see them, and `utc` in ISO 8601). May be left out: `due` (whether
 the reader has anything to decide: true), `notes` (sentences), `press` (each `by`, `to`, `text`),
 `sections` (each `title`, `text`: answers to STATUS, HELP, RULES), `token_line`, `gm` (whether the
-reader is the match's game master: false).
+reader is the match's game master: false). There only where they are true: `copy` (it is sent again
+of a turn long gone), `inherited` (somebody else has played the turn on the reader's seat),
+`digested` (it is told in a digest, as text).
 
 What each kind takes besides:
 - `report`: `seats`, `turn`, `phase`, `view`, `page`, `events`, `options`; where there is a deadline

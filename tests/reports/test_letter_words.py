@@ -282,6 +282,41 @@ def test_notice_of_the_whole_post_office_needs_no_match() -> None:
     assert "orders" not in letter.text.removeprefix(MARKER)
 
 
+def test_a_notice_says_nothing_twice(facts: Facts) -> None:
+    facts |= {"about": "Bob has left the match", "sentences": ["Bob has left the match.", "Alas."]}
+    letter = words("notice", facts | {"notes": [], "press": [], "remedies": []})
+    for body in (letter.text, shown(letter.html or "")):
+        assert body.count("Bob has left the match") == 1
+        assert "Alas." in body
+
+
+@pytest.mark.parametrize(("kind", "more"), [("over", {}), ("notice", {"seat": None})])
+def test_orders_are_asked_for_only_where_they_would_be_taken(
+    kind: str, more: Facts, facts: Facts
+) -> None:
+    """Not of a match that is over, nor of who has no seat in it (any more)."""
+    letter = words(kind, facts | more)
+    for body in (letter.text, shown(letter.html or "")):
+        assert "Answer this letter" not in body
+
+
+def test_who_takes_over_is_told_whose_the_last_turn_was_and_of_orders_sent_before(
+    facts: Facts,
+) -> None:
+    played, sent = "Somebody else has played Ann so far", "If orders for this turn were sent"
+    for turn, due, told in (
+        (3, True, {played, sent}),
+        (3, False, {played}),
+        (0, True, {sent}),
+        (0, False, set()),
+    ):
+        letter = words("welcome", facts | {"takes_over": True, "turn": turn, "due": due})
+        for body in (" ".join(letter.text.split()), shown(letter.html or "")):
+            assert {one for one in (played, sent) if one in body} == told
+        assert "<p></p>" not in (letter.html or "")
+        assert "\n\nWho plays\n" in letter.text
+
+
 def test_the_same_facts_give_the_same_letter(facts: Facts) -> None:
     assert words("welcome", facts) == words("welcome", facts)
 
