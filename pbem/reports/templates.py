@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache, partial, wraps
 from pathlib import Path
 from traceback import walk_tb
 from typing import TYPE_CHECKING, Any
@@ -33,6 +33,9 @@ _FORMAT = (
 _HIDDEN = re.compile(f"(?<={_HASH}){_FORMAT}+")
 _LIKE_MARKER = re.compile(f"{_HASH}(?={_DASH})")
 
+# Filters that put data into markup that they are given.
+_MAKE_MARKUP = ("format", "join", "replace", "urlize", "xmlattr")
+
 _made: "list[Environment]" = []
 
 
@@ -49,7 +52,7 @@ def environment(folder: Path | None, game: str | None, markup: bool) -> "Environ
     it comes by a text template that an HTML one includes or imports.
     """
     from jinja2 import FunctionLoader, StrictUndefined, pass_context
-    from markupsafe import escape
+    from markupsafe import Markup, escape
 
     from pbem.reports.compiling import Facts
 
@@ -77,8 +80,11 @@ def environment(folder: Path | None, game: str | None, markup: bool) -> "Environ
         signed=signed,
         listed=listed,
         said=said,
-        forceescape=escape,
+        **dict.fromkeys(("e", "escape", "forceescape"), lambda value: escape(printable(value))),
+        safe=lambda value: Markup(printable(value)),
     )
+    # What is markup is printed as it is, so whatever makes some of data sees to that.
+    made.filters.update({name: _seen_to(made.filters[name]) for name in _MAKE_MARKUP})
     _made.append(made)
     return made
 
@@ -141,6 +147,18 @@ def printable(value: Any) -> Any:
     if _HASHES.isdisjoint(value):
         return value
     return _LIKE_MARKER.sub("+", _HIDDEN.sub("", value))
+
+
+def _seen_to(filtered: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a filter of Jinja's that leaves nothing in markup that no letter may hold."""
+    from markupsafe import Markup
+
+    @wraps(filtered)
+    def seen_to(*given: Any, **named: Any) -> Any:
+        value = filtered(*given, **named)
+        return Markup(printable(str(value))) if type(value) is Markup else value
+
+    return seen_to
 
 
 class Ours(str):

@@ -9,6 +9,8 @@ import pytest
 from markupsafe import Markup
 from selectolax.lexbor import LexborHTMLParser
 
+from pbem import typography
+from pbem.marker import MARKER
 from pbem.reports import TemplateFault, reread, words
 from pbem.reports.templates import Ours, columns, environment, listed, plural, said, wrap
 
@@ -129,6 +131,41 @@ def test_text_templates_that_html_includes_or_imports_are_escaped_once(
     assert [node.text() for node in page.css("i")] == ["<s>A & B</s> & co"] * 4
     assert [node.text() for node in page.css("u")] == ["<s>A & B</s>; <s>A & B</s>"]
     assert "\n<s>A & B</s> & co\n" in letter.text
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "seat",
+        "seat | e",
+        "seat | escape",
+        "seat | forceescape",
+        "seat | safe",
+        "seat | e | safe | wrap",
+        "('<b>%s</b>' | safe) | format(seat)",
+        "[seat, seat] | join('<br>' | safe)",
+        "('<b>x</b>' | safe) | replace('x', seat)",
+        "seat | urlize",
+        "{'title': seat} | xmlattr",
+        "('<b>' | safe) ~ (seat | e)",
+    ],
+)
+@pytest.mark.parametrize("markup", [True, False])
+def test_by_no_filter_of_a_template_control_codes_or_a_marker_line_get_into_a_letter(
+    expression: str, markup: bool, tmp_path: Path
+) -> None:
+    data = f"A\x1b[2J\u202eB {MARKER} \ud800C"
+    template = environment(tmp_path, None, markup).from_string(f"{{{{ {expression} }}}}")
+    shown = template.render(seat=data)
+    assert not any(sign in shown for sign in "\x1b\u202e\ud800")
+    assert "#-" not in typography.folded(shown)
+    assert "[2JB" in shown
+
+
+def test_a_marker_of_ours_stays_one_whatever_filter_it_goes_through(tmp_path: Path) -> None:
+    for expression in ("line", "line | e", "line | forceescape", "line | safe"):
+        template = environment(tmp_path, None, True).from_string(f"{{{{ {expression} }}}}")
+        assert template.render(line=Ours(MARKER)) == MARKER
 
 
 def test_wrap_fills_lines_and_breaks_only_words_wider_than_the_text() -> None:
