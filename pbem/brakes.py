@@ -5,6 +5,7 @@ answer; whoever called is given it as a value.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import cache
 from itertools import takewhile
@@ -14,6 +15,7 @@ from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from pbem import deadlines, matches, schedule, store
+from pbem.faults import Damaged
 from pbem.matches import Phase
 from pbem.store import Match, Seat, Tenure, Turn
 
@@ -37,8 +39,14 @@ class Brake(NamedTuple):
 
 
 def is_hindered(match: Match, now: datetime, fetched: datetime | None, early: bool) -> bool:
-    """Tell whether a turn that is due is `braked`; nobody is told."""
-    return not _is_fetched(match, now, fetched, early) or (not early and is_overdue(match, now))
+    """Tell whether a turn that is due is `braked`; nobody is told.
+
+    What can't be read is no brake: the turn is tried, and fails.
+    """
+    try:
+        return not _is_fetched(match, now, fetched, early) or (not early and is_overdue(match, now))
+    except Damaged:
+        return False
 
 
 def _is_fetched(match: Match, now: datetime, fetched: datetime | None, early: bool) -> bool:
@@ -194,7 +202,8 @@ def remind(session: Session, now: datetime) -> int:
     """Queue a reminder to who is missing where a deadline is near; return how many.
 
     One a deadline; none where the whole phase is no longer than the time set by `remind`, nor where
-    the match can't be read: its turn will fail, and that is told.
+    the state can't be read: the turn will fail, and that is told. Of anything else in the match
+    that can't be read the game master is told now.
     """
     count = 0
     for number, before in _near(session, now):
@@ -205,11 +214,16 @@ def remind(session: Session, now: datetime) -> int:
         if match is None or match.deadline is None or now < match.deadline - before:
             continue
         match.reminded = match.deadline
-        if match.deadline - match.began <= before:
-            continue
         try:
+            if match.deadline - match.began <= before:
+                continue
             awaited = matches.phase(session, match).awaited
         except ValueError:
+            continue
+        except store.StoreDamaged as error:
+            says = [str(store.damage.located(session.connection(), error))]
+            about = f"Nobody is reminded in {match.name}: it is damaged"
+            matches.tell_gm(session, match, now, about, says, ["pbem doctor names all that is so"])
             continue
         for seat in match.seats:
             if seat.name in awaited:
@@ -224,13 +238,19 @@ def _near(session: Session, now: datetime) -> list[tuple[int, timedelta]]:
     Of the others, which are nearly all, no more is read than tells so.
     """
     query = (
-        select(Match.id, Match.deadline, Match.settings["remind"].as_string())
-        .where(*_UNREMINDED, Match.deadline > now)
+        select(Match.id, Match.deadline, Match.settings)
+        .where(*_UNREMINDED, Match.deadline > now, Match.deadline < store.LATEST)
         .order_by(Match.id)
     )
     lead = cache(_lead)
-    found = [(number, at, lead(str(text or "24h"))) for number, at, text in session.execute(query)]
-    return [(number, before) for number, at, before in found if before and now >= at - before]
+    near = []
+    for number, deadline, kept in session.execute(query):
+        # One that is damaged is told when its turn fails.
+        with suppress(Damaged):
+            before = lead(str(kept.get("remind") or "24h"))
+            if before and now >= deadline - before:
+                near.append((number, before))
+    return near
 
 
 def _lead(text: str) -> timedelta | None:
@@ -254,8 +274,17 @@ def is_overdue(match: Match, now: datetime) -> bool:
 
 def overdue(session: Session, now: datetime) -> list[str]:
     """Name the running matches that wait for a new deadline, found too late for their turn."""
-    query = select(Match).where(Match.status == "running", Match.deadline < now).order_by(Match.id)
-    return [match.name for match in session.scalars(query) if is_overdue(match, now)]
+    past = or_(Match.deadline < now, Match.deadline > store.LATEST)
+    query = select(Match).where(Match.status == "running", past).order_by(Match.id)
+    return [match.name for match in session.scalars(query) if _is_lost(match, now)]
+
+
+def _is_lost(match: Match, now: datetime) -> bool:
+    """Tell whether a match needs a new deadline: it is overdue, or its dates can't be read."""
+    try:
+        return is_overdue(match, now)
+    except Damaged:
+        return True
 
 
 def is_any_held(session: Session, name: str | None = None) -> bool:

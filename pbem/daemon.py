@@ -24,7 +24,7 @@ from sqlalchemy import Engine, func, select
 
 from pbem import post, rounds, store
 from pbem.config import Config
-from pbem.faults import Away, Wrong
+from pbem.faults import Away, Damaged, Wrong
 from pbem.signals import Halt, Signals, tell_systemd
 from pbem.store import Letter, Match
 
@@ -324,7 +324,8 @@ class _Daemon:
                     select(func.min(Letter.due)).where(Letter.status == "queued", Letter.due > now),
                 )
             )
-            pauses = [(one - self._now).total_seconds() for one in moments if one]
+            found = [one for one in moments if isinstance(one, datetime)]
+            pauses = [(one - self._now).total_seconds() for one in found]
             if self._patience["sender"].is_over:
                 waiting = select(Letter.id).where(Letter.status == "queued", Letter.due <= now)
                 # More than a minute allows.
@@ -345,7 +346,7 @@ class _Daemon:
             yield
         except Away:
             raise
-        except Wrong as error:
+        except (Wrong, Damaged) as error:
             self._leave_alone(what, str(error))
         # Whatever goes wrong, the next mail may be an order that is in time.
         except Exception as error:

@@ -7,6 +7,7 @@ import itertools
 import re
 import stat
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,9 +21,9 @@ from pbem import brakes, deadlines, matches, post, schedule, store
 from pbem import config as configs
 from pbem import game as games
 from pbem.config import Config
-from pbem.faults import Away, Wrong
+from pbem.faults import Away, Damaged, Wrong
 from pbem.post import settings
-from pbem.store import Address, Letter, Mark, Match, Message
+from pbem.store import Address, Letter, Match, Message
 
 # After so long without a tick, or a look into a mailbox, something has stopped.
 LONGEST_SILENCE = timedelta(minutes=15)
@@ -70,19 +71,25 @@ def examine(path: Path, now: datetime) -> Iterator[Check]:
         if engine.dialect.name == "postgresql":
             yield _server(engine)
         with store.reading(engine) as session:
+            # All that is stored is read, and each value named that somebody has damaged by hand.
+            yield from map(_broken, store.damage.found(session.connection()))
             yield _clock(session, now)
             yield from _work(session, config, now)
             yield from _post_office(session, now)
             yield from _matches(session, now)
-    except (Wrong, Away) as error:
-        why, _, remedy = str(error).rpartition("; ")
-        yield _fault("database", why or str(error), remedy if why else store.remedy(remedy))
+    except (Wrong, Away, Damaged) as error:
+        yield _broken(error)
     except DBAPIError as error:
         remedy = "move its file away, then `pbem restore FILE`"
         yield _fault("database", f"it can't be read: {error.orig}", remedy)
     finally:
         if engine is not None:
             engine.dispose()
+
+
+def _broken(error: Exception) -> Check:
+    why, _, remedy = str(error).rpartition("; ")
+    return _fault("database", why or str(error), remedy if why else store.remedy(remedy))
 
 
 def _fault(check: str, why: str, remedy: str) -> Check:
@@ -293,10 +300,9 @@ def _server(engine: Engine) -> Check:
 
 def _clock(session: Session, now: datetime) -> Check:
     """Hold the clock against the newest times that are stored: time doesn't run backwards."""
-    newest = session.scalar(select(func.max(Message.stored)))
-    ticked = store.mark(session, "tick").get("time")
-    times = [newest] if newest else []
-    times += [datetime.fromisoformat(ticked)] if ticked else []
+    newest = session.scalar(select(func.max(Message.stored)).where(Message.stored < store.LATEST))
+    ticked = store.remembered(session, "tick", "time")
+    times = [one for one in (newest, ticked) if isinstance(one, datetime)]
     ahead = max(times, default=now) - now
     if ahead > timedelta(minutes=5):
         why = f"it says {now.isoformat()}, and the database has times {ahead} later"
@@ -307,23 +313,20 @@ def _clock(session: Session, now: datetime) -> Check:
 
 
 def _work(session: Session, config: Config, now: datetime) -> Iterator[Check]:
-    ticked = store.mark(session, "tick").get("time")
+    ticked = store.remembered(session, "tick", "time")
     remedy = "add `* * * * * pbem tick` to cron (cron/crontab), or start `pbem daemon`"
-    if ticked is None:
-        yield _fault("cron", "no tick was ever run", remedy)
-    elif now - datetime.fromisoformat(ticked) > LONGEST_SILENCE:
-        yield _fault("cron", f"the last tick was at {ticked}", remedy)
+    last = f"the last tick was at {ticked.isoformat()}" if ticked else "no tick was ever run"
+    if ticked is None or now - ticked > LONGEST_SILENCE:
+        yield _fault("cron", last, remedy)
     else:
-        yield Check("cron", True, f"the last tick was at {ticked}")
+        yield Check("cron", True, last)
     for number in range(1, len(config.sources) + 1):
-        mark = session.get(Mark, f"source {number}")
-        fetched = mark.value.get("fetched") if mark else None
+        fetched = store.remembered(session, f"source {number}", "fetched")
         # One that never was is new, or has been tried above.
         if not ticked or not fetched:
             continue
-        silence = datetime.fromisoformat(ticked) - datetime.fromisoformat(fetched)
-        if silence > LONGEST_SILENCE:
-            why = f"mail was last taken in from source {number} at {fetched}"
+        if ticked - fetched > LONGEST_SILENCE:
+            why = f"mail was last taken in from source {number} at {fetched.isoformat()}"
             yield _fault("mailbox", why, "see what `pbem fetch` says; no turn is run until then")
 
 
@@ -364,7 +367,11 @@ def _post_office(session: Session, now: datetime) -> Iterator[Check]:
 
 def _matches(session: Session, now: datetime) -> Iterator[Check]:
     rows = list(session.scalars(select(Match).where(Match.status != "over").order_by(Match.id)))
-    faults = [fault for row in rows for fault in _of_match(session, row, now)]
+    faults: list[Check] = []
+    for row in rows:
+        # What can't be read has been named.
+        with suppress(Damaged):
+            faults += _of_match(session, row, now)
     yield from faults
     if not faults:
         yield Check("matches", True, f"{len(rows)} are not over, and none is stuck")

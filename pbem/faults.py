@@ -1,4 +1,4 @@
-"""The two ways a command can fail that its user can mend, each in one line."""
+"""The ways a command can fail that its user can mend, each said in one line."""
 
 
 class Wrong(Exception):
@@ -7,3 +7,7 @@ class Wrong(Exception):
 
 class Away(Exception):
     """A mailbox, server or database that could not be reached; it may work later (exit 75)."""
+
+
+class Damaged(Exception):
+    """A value in the database that somebody has damaged by hand; the others are sound (exit 1)."""

@@ -119,9 +119,10 @@ def load_state(match: Match, turn: Turn, seats: Sequence[str] | None = None) -> 
     game = games.named(match.game)
     if seats is None:
         seats = [seat.name for seat in match.seats]
+    options = dict(match.options)
     # A game may stumble over what it never wrote in any way.
     try:
-        return game, game.load(turn.state, seats, match.options)
+        return game, game.load(turn.state, seats, options)
     except Exception as error:
         why = f"the state after turn {turn.number} can't be read: {type(error).__name__}: {error}"
         remedy = f"{'take it back with UNDO, or ' if turn.number else ''}restore a backup"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
-from pbem import brakes, intake, matches, outbox, store, turns
+from pbem import brakes, intake, matches, outbox, schedule, store, turns
 from pbem import game as games
 from pbem.config import Config
 from pbem.faults import Wrong
@@ -26,69 +26,88 @@ def status(session: Session, now: datetime, match: str | None = None) -> Json:
     )
     if match is not None:
         query = query.where(Match.name == match)
-    tick = store.mark(session, "tick").get("time")
+    ticked = store.remembered(session, "tick", "time")
     count = {
         "queued": select(func.count()).where(Letter.status == "queued"),
         "failed": select(func.count()).where(Letter.status.in_(("failed", "bounced"))),
         "shunted": select(func.count()).where(Message.status == "shunted"),
     }
     waiting = select(func.min(Letter.created)).where(Letter.status == "queued", Letter.due <= now)
-    oldest = session.scalar(waiting)
+    faults = []
+    oldest = ""
+    try:
+        moment = session.scalar(waiting)
+        oldest = moment.isoformat() if moment else ""
+    except store.StoreDamaged as error:
+        faults.append(_told(session, error))
     found = [_status_of(session, one, now) for one in session.scalars(query)]
     letters = {name: session.scalar(counted) or 0 for name, counted in count.items()}
     return {
         "now": now.isoformat(),
         "matches": found,
         "letters": letters,
-        "oldest_letter": oldest.isoformat() if oldest else None,
-        "last_tick": tick,
+        "oldest_letter": oldest or None,
+        "last_tick": ticked.isoformat() if ticked else None,
+        "faults": faults,
         "stuck": [
+            *faults,
             *_mailboxes(session),
             *_unsent(session),
-            *_stuck(found, letters, tick, now),
+            *_stuck(found, letters, ticked, now),
         ],
     }
 
 
+def _told(session: Session, error: store.StoreDamaged) -> str:
+    return str(store.damage.located(session.connection(), error))
+
+
 def _status_of(session: Session, match: Match, now: datetime) -> Json:
-    sent: list[str] = []
-    missing: list[str] = []
-    fault = ""
-    if match.status in ("running", "held"):
-        try:
-            phase = matches.phase(session, match)
-            sent = [seat.name for seat in match.seats if seat.name in phase.sheets]
-            missing = list(phase.missing)
-        except ValueError as error:
-            fault = str(error)
-    return {
+    found: Json = {
         "match": match.name,
         "game": match.game,
         "state": match.status,
         "phase": match.phase,
         "turn": match.turn,
-        "deadline": match.deadline.isoformat() if match.deadline else None,
+        "deadline": None,
         "zone": match.zone,
-        "sent": sent,
-        "missing": missing,
+        "sent": [],
+        "missing": [],
         "vacant": [seat.name for seat in match.seats if not seat.addresses],
         "ready": [seat.name for seat in match.seats if seat.ready],
         "open_seats": match.open_seats,
-        "waits_until": match.waits_until.isoformat() if match.waits_until else None,
-        "overdue": match.status == "running" and brakes.is_overdue(match, now),
+        "waits_until": None,
+        "overdue": False,
         "tries": match.tries,
         "why": match.why,
-        "fault": fault,
+        "fault": "",
     }
+    # What can be read is told, up to what can't.
+    try:
+        schedule.parse_zone(match.zone)
+        found["deadline"] = match.deadline.isoformat() if match.deadline else None
+        found["waits_until"] = match.waits_until.isoformat() if match.waits_until else None
+        found["overdue"] = match.status == "running" and brakes.is_overdue(match, now)
+        if match.status in ("running", "held"):
+            phase = matches.phase(session, match)
+            found["sent"] = [seat.name for seat in match.seats if seat.name in phase.sheets]
+            found["missing"] = list(phase.missing)
+        store.damage.check(match)
+    except ValueError as error:
+        found["fault"] = str(error)
+    except store.StoreDamaged as error:
+        found["fault"] = _told(session, error)
+    return found
 
 
 def _mailboxes(session: Session) -> Iterator[str]:
     """Say which mailboxes could not be fetched when it was last tried."""
-    marks = select(Mark).where(Mark.name.startswith("source ")).order_by(Mark.name)
-    for mark in session.scalars(marks):
-        if mark.value.get("away"):
-            last = mark.value.get("fetched", "never")
-            yield f"{mark.value['away']} (last fetched: {last}); `pbem doctor` tries it"
+    names = select(Mark.name).where(Mark.name.startswith("source ")).order_by(Mark.name)
+    for name in session.scalars(names):
+        mark = store.mark(session, name)
+        if mark.get("away"):
+            last = mark.get("fetched", "never")
+            yield f"{mark['away']} (last fetched: {last}); `pbem doctor` tries it"
 
 
 def _unsent(session: Session) -> Iterator[str]:
@@ -101,7 +120,9 @@ def _unsent(session: Session) -> Iterator[str]:
         yield f"{count} could not be sent when last tried: {letters[0].why}; {remedy}"
 
 
-def _stuck(found: list[Json], letters: Json, tick: str | None, now: datetime) -> Iterator[str]:
+def _stuck(
+    found: list[Json], letters: Json, ticked: datetime | None, now: datetime
+) -> Iterator[str]:
     """Say what doesn't go on by itself, and what would help."""
     for one in found:
         name = one["match"]
@@ -119,13 +140,17 @@ def _stuck(found: list[Json], letters: Json, tick: str | None, now: datetime) ->
     if letters["shunted"]:
         yield f"mails it failed on: {letters['shunted']}; see `pbem letters --shunted`"
     if any(one["state"] == "running" for one in found) and (
-        tick is None or now - datetime.fromisoformat(tick) > LONGEST_SILENCE
+        ticked is None or now - ticked > LONGEST_SILENCE
     ):
-        yield f"the last tick was {tick or 'never'}; is cron or the daemon at work?"
+        last = ticked.isoformat() if ticked else "never"
+        yield f"the last tick was {last}; is cron or the daemon at work?"
 
 
 class Piece(NamedTuple):
-    """A mail that came or a letter that goes, as the post office lists it."""
+    """A mail that came or a letter that goes, as the post office lists it.
+
+    Where its time is damaged there is none, and `why` says so.
+    """
 
     id: str
     direction: str
@@ -145,32 +170,27 @@ def pieces(session: Session, *, failed: bool = False, shunted: bool = False) -> 
     if failed or shunted:
         came = came.where(Message.status.in_(("shunted",) if shunted else ()))
         left = left.where(Letter.status.in_(("failed", "bounced") if failed else ()))
-    found = [
-        Piece(
-            f"in{one.id}",
-            "in",
-            names.get(one.match_id or 0),
-            seats.get(one.seat_id or 0),
-            "mail",
-            one.status,
-            one.received.isoformat(),
-            one.why,
+    found = []
+    for one in (*session.scalars(came), *session.scalars(left)):
+        is_mail = isinstance(one, Message)
+        time, why = "", one.why
+        try:
+            moment = one.received if isinstance(one, Message) else one.sent or one.created
+            time = moment.isoformat()
+        except store.StoreDamaged as error:
+            why = _told(session, error)
+        found.append(
+            Piece(
+                f"{'in' if is_mail else 'out'}{one.id}",
+                "in" if is_mail else "out",
+                names.get(one.match_id or 0),
+                seats.get(one.seat_id or 0),
+                "mail" if isinstance(one, Message) else one.kind,
+                one.status,
+                time,
+                why,
+            )
         )
-        for one in session.scalars(came)
-    ]
-    found += [
-        Piece(
-            f"out{one.id}",
-            "out",
-            names.get(one.match_id or 0),
-            seats.get(one.seat_id or 0),
-            one.kind,
-            one.status,
-            (one.sent or one.created).isoformat(),
-            one.why,
-        )
-        for one in session.scalars(left)
-    ]
     return sorted(found, key=lambda piece: (piece.time, piece.id))
 
 

@@ -205,15 +205,15 @@ def _fetched_at(engine: Engine, config: Config, now: datetime) -> datetime | Non
     if not config.sources:
         return now
     with store.reading(engine) as session:
-        marks = [
-            store.mark(session, f"source {number}").get("fetched")
+        found = [
+            store.remembered(session, f"source {number}", "fetched")
             for number in range(1, len(config.sources) + 1)
         ]
-    if not all(marks):
-        return None
-    moments = [datetime.fromisoformat(mark) for mark in marks if mark]
+    moments = [one for one in found if one is not None]
     # What a clock that was ahead has noted says nothing of when it was.
-    return min(moments) if max(moments) <= now + _SKEW else None
+    if len(moments) < len(found) or max(moments) > now + _SKEW:
+        return None
+    return min(moments)
 
 
 def run(

@@ -147,12 +147,19 @@ def begin(session: Session, plan: Plan, now: datetime) -> Match:
 def due(session: Session, now: datetime) -> list[Match]:
     """Return the running matches that are to be run, or looked at, the longest due first.
 
-    No more is read of them than tells whether anything hinders them.
+    No more is read of them than tells whether anything hinders them. One whose dates can't be read
+    is due: its turn fails, and that is told.
     """
     query = _SEEN.where(
         Match.status == "running",
-        or_(Match.deadline <= now, Match.early, Match.run_now),
-        or_(Match.waits_until.is_(None), Match.waits_until <= now, Match.early, Match.run_now),
+        or_(Match.deadline <= now, Match.deadline > store.LATEST, Match.early, Match.run_now),
+        or_(
+            Match.waits_until.is_(None),
+            Match.waits_until <= now,
+            Match.waits_until > store.LATEST,
+            Match.early,
+            Match.run_now,
+        ),
     )
     return list(session.scalars(query.order_by(Match.deadline, Match.id)))
 

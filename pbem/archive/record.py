@@ -71,6 +71,7 @@ def recorded(session: Session, match: Match) -> Json:
     turns = select(Turn).where(Turn.match_id == match.id)
     live = list(session.scalars(turns.where(Turn.live.is_(True)).order_by(Turn.number)))
     undone = session.scalars(turns.where(Turn.live.is_(None)).order_by(Turn.id))
+    stood = [_turn(turn) for turn in live]
     winners: list[str] = []
     if match.status == "over" and live:
         winners = list(game.winners(game.load(live[-1].state, seats, match.options)))
@@ -82,8 +83,8 @@ def recorded(session: Session, match: Match) -> Json:
         "game": match.game,
         "title": game.TITLE,
         "seats": seats,
-        "options": match.options,
-        "settings": match.settings,
+        "options": dict(match.options),
+        "settings": dict(match.settings),
         "zone": match.zone,
         "schedules": list(match.schedules),
         "status": match.status,
@@ -95,9 +96,9 @@ def recorded(session: Session, match: Match) -> Json:
         "winners": winners,
         "seed": match.seed,
         "seed_sha256": matches.seed_hash(match.seed),
-        "orders_sha256": games.digest([turn.orders for turn in live]),
+        "orders_sha256": games.digest([turn["orders"] for turn in stood]),
         "players": _players(session, names),
-        "turns": [_turn(turn) for turn in live],
+        "turns": stood,
         "undone": [_turn(turn) for turn in undone],
         "sheets": _sheets(session, match, names),
         "history": _history(session, match),
@@ -159,15 +160,16 @@ def _players(session: Session, names: Mapping[int, str]) -> list[Json]:
 
 
 def _turn(turn: Turn) -> Json:
+    orders = dict(turn.orders)
     return {
         "number": turn.number,
         "phase": turn.phase,
-        "state": turn.state,
-        "events": turn.events,
-        "orders": turn.orders,
-        "orders_sha256": games.digest(turn.orders),
-        "problems": turn.problems,
-        "missing": turn.missing,
+        "state": dict(turn.state),
+        "events": list(turn.events),
+        "orders": orders,
+        "orders_sha256": games.digest(orders),
+        "problems": dict(turn.problems),
+        "missing": list(turn.missing),
         "ran": _time(turn.ran),
         "deadline": _time(turn.deadline),
     }

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pbem import roots
 from pbem.archive import folder as folders
-from pbem.faults import Away, Wrong
+from pbem.faults import Away, Damaged, Wrong
 
 if TYPE_CHECKING:
     from pbem.game import Json
@@ -138,7 +138,7 @@ def _build_match(place: Place, known: "Json", source: Source, stamp: str, built:
         raise
     # Whatever is amiss with a match or its templates, the others are built.
     except Exception as error:
-        plain = isinstance(error, Wrong | ValueError)
+        plain = isinstance(error, Wrong | Damaged | ValueError)
         fault = str(error) if plain else f"{type(error).__name__}: {error}"
         built.failed[source.match] = " ".join(fault.split())
         return

@@ -57,8 +57,13 @@ def _source(engine: Engine, session: Session, match: Match) -> Source:
 
     told = [*(getattr(match, key) for key in _TOLD), *_counted(session, match)]
     return Source(
-        name, json.dumps(told, default=str, ensure_ascii=True), record, match.turn, match.game
+        name, json.dumps(told, default=_plain, ensure_ascii=True), record, match.turn, match.game
     )
+
+
+def _plain(value: Any) -> str:
+    """Return a moment as text; what can't be read shows once the record is made."""
+    return repr(value) if isinstance(value, store.Unreadable) else str(value)
 
 
 def _counted(session: Session, match: Match) -> Iterator[Any]:

@@ -18,7 +18,7 @@ import typer.core
 import typer.main
 
 from pbem import __version__
-from pbem.faults import Away, Wrong
+from pbem.faults import Away, Damaged, Wrong
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -317,6 +317,9 @@ def _answer(run: Callable[[], object]) -> int:
     except Away as error:
         warn(_one_line(str(error)))
         return LATER
+    except Damaged as error:
+        warn(_one_line(str(error)))
+        return FAILED
     return result if isinstance(result, int) else DONE
 
 

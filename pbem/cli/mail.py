@@ -58,6 +58,8 @@ def send(context: typer.Context) -> int:
     cli.say(f"{sent.sent} sent")
     for why in sent.whys:
         cli.warn(why)
+    if sent.damaged:
+        return FAILED
     return WRONG if sent.unwritten else 0
 
 
@@ -77,7 +79,7 @@ def tick(context: typer.Context) -> int:
     for ran in done.ran:
         if ran.outcome != "ran" and ran.news:
             cli.warn(f"{ran.match}: {ran.outcome}: {ran.why}")
-    if done.held or any(ran.outcome == "failed" for ran in done.ran):
+    if done.held or done.sent.damaged or any(ran.outcome == "failed" for ran in done.ran):
         return FAILED
     return WRONG if done.sent.unwritten else code
 

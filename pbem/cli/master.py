@@ -10,7 +10,7 @@ import typer
 from pbem import cli
 from pbem.cli import DONE, FAILED, LATER, Desk
 from pbem.cli.matches import AsJson, MatchName, find
-from pbem.faults import Wrong
+from pbem.faults import Damaged, Wrong
 
 app = typer.Typer()
 
@@ -65,13 +65,15 @@ def orders(
     as_json: AsJson = False,
 ) -> None:
     """Read the sealed orders of a seat; recorded in the history and said in the next report."""
-    from pbem import gm, store
+    from pbem import gm, overview, store
 
     desk: Desk = context.obj
     if not as_gm:
         raise Wrong("the orders are sealed; --as-gm opens them, and the next report says so")
     with store.writing(desk.engine(desk.config())) as session:
         row = find(session, match)
+        if fault := overview.fault_of(row, store.turn_of(session, row)):
+            raise Damaged(fault)
         try:
             found = gm.seat_named(row, seat)
             text = gm.peek(session, row, found, desk.now)
@@ -102,7 +104,8 @@ def status(
         cli.say_json(found)
     else:
         _print_status(found, desk.now)
-    return FAILED if any(one["tries"] or one["fault"] for one in found["matches"]) else DONE
+    is_any = any(one["tries"] or one["fault"] for one in found["matches"])
+    return FAILED if is_any or found["faults"] else DONE
 
 
 def _print_status(found: dict[str, Any], now: datetime) -> None:
@@ -168,16 +171,17 @@ def letters(
         bool, typer.Option("--shunted", help="Only mails that made the program fail.")
     ] = False,
     as_json: AsJson = False,
-) -> None:
+) -> int:
     """List what came, what left, what went wrong and why."""
     from pbem import overview, store
 
     desk: Desk = context.obj
     with store.reading(desk.engine(desk.config())) as session:
         found = overview.pieces(session, failed=failed, shunted=shunted)
+    code = DONE if all(one.time for one in found) else FAILED
     if as_json:
         cli.say_json([one._asdict() for one in found])
-        return
+        return code
     for one in found:
         whose = "/".join(name for name in (one.match, one.seat) if name) or "-"
         why = one.why.strip().splitlines()[-1] if one.why.strip() else ""
@@ -185,6 +189,7 @@ def letters(
         cli.say(" ".join(line.splitlines()).rstrip())
     if not found:
         cli.say("no letters")
+    return code
 
 
 @app.command()

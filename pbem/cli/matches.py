@@ -11,7 +11,7 @@ import typer
 
 from pbem import addresses, cli
 from pbem.cli import DONE, FAILED, LATER, Desk
-from pbem.faults import Wrong
+from pbem.faults import Damaged, Wrong
 
 if TYPE_CHECKING:
     from pbem.store import Match
@@ -192,7 +192,7 @@ def resume(
     yes: Annotated[bool, typer.Option("--yes", help="Set the deadlines proposed.")] = False,
 ) -> int:
     """After an outage: propose new deadlines for what is overdue; with --yes set them."""
-    from pbem import brakes, store
+    from pbem import brakes, overview, store
 
     desk: Desk = context.obj
     code = DONE
@@ -200,12 +200,20 @@ def resume(
         names = [match] if match else brakes.overdue(session, desk.now)
         for name in names:
             row = find(session, name)
+            if match and (fault := overview.fault_of(row, store.turn_of(session, row))):
+                raise Damaged(fault)
             try:
                 proposed = (brakes.resume if yes else brakes.proposed)(session, row, desk.now)
             except ValueError as error:
                 if match is not None:
                     raise Wrong(str(error)) from None
                 cli.warn(str(error))
+                code = FAILED
+                continue
+            except store.StoreDamaged as error:
+                if match is not None:
+                    raise
+                cli.warn(str(store.damage.located(session.connection(), error)))
                 code = FAILED
                 continue
             cli.say(f"{name}: {when(proposed, row.zone)}{'' if yes else ' (with --yes)'}")

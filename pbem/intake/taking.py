@@ -220,8 +220,8 @@ def _shunt(lookup: Lookup, sender: str, number: int, error: Exception) -> Taken:
     _finish(lookup, number, Handled(Taken("shunted", trace)))
     fault = " ".join(trace.strip().rpartition("\n")[2].split())[:300]
     key = f"fault {hashlib.sha256(fault.encode()).hexdigest()[:32]}"
-    told = store.mark(session, key).get("told")
-    if told is None or datetime.fromisoformat(told) < now - timedelta(days=1):
+    told = store.remembered(session, key, "told")
+    if told is None or told < now - timedelta(days=1):
         store.remember(session, key, {"told": now.isoformat()})
         facts = {
             "about": "A mail could not be taken in",

@@ -9,7 +9,7 @@ claim can't mark the next one, and sends no more. On SQLite one process sends at
 import time
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Engine, bindparam, or_, select, update
 from sqlalchemy.orm import Session
@@ -50,7 +50,8 @@ _WAITING = (
         Letter.seat_id,
         Letter.applicant_id,
         Letter.match_id,
-        Letter.due,
+        # What it is may be damaged, and hinders none.
+        (Letter.due <= bindparam("now")).label("is_due"),
         Letter.tries,
     )
     .where(
@@ -79,7 +80,7 @@ def waiting(connection: Connection, now: datetime) -> Iterator[list[Waiting]]:
     """Yield the letters that are due in the order they were queued, some at a time."""
     last = 0
     while True:
-        found = connection.execute(_WAITING, {"soon": now + SKEW, "last": last}).all()
+        found = connection.execute(_WAITING, {"soon": now + SKEW, "now": now, "last": last}).all()
         if not found:
             return
         last = found[-1].id
@@ -89,11 +90,11 @@ def waiting(connection: Connection, now: datetime) -> Iterator[list[Waiting]]:
                 one.recipient,
                 _whose(one.seat_id, one.applicant_id, one.match_id),
                 one.match_id,
-                one.due <= now,
+                bool(one.is_due),
             )
             for one in found
             # One that is to be tried again later keeps nobody back.
-            if one.due <= now or not one.tries
+            if one.is_due or not one.tries
         ]
 
 
@@ -159,13 +160,21 @@ class Allowance:
         with store.writing(self._engine) as session:
             store.hold(session, "throttle", wait=True)
             # What a clock that was wrong, or a rehearsal, has counted ahead is of no account.
-            counted = {
-                moment: count
-                for moment, count in store.mark(session, "throttle").items()
-                if now - MINUTE < datetime.fromisoformat(moment) <= now + SKEW
-            }
+            counted = _counted(store.mark(session, "throttle"), now)
             more = min(more, max(self._per_minute - sum(counted.values()), 0))
             ours = self._counted.isoformat()
             counted[ours] = max(counted.get(ours, 0) + more, 0)
             store.remember(session, "throttle", counted)
         return more
+
+
+def _counted(kept: dict[str, Any], now: datetime) -> dict[str, int]:
+    """Return what was counted within a minute, by time; nothing where that can't be read."""
+    try:
+        return {
+            moment: int(count)
+            for moment, count in kept.items()
+            if now - MINUTE < datetime.fromisoformat(moment) <= now + SKEW
+        }
+    except (ValueError, TypeError):
+        return {}

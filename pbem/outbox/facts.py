@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from pbem import game as games
 from pbem import matches, schedule
 from pbem.config import Config
+from pbem.faults import Damaged
 from pbem.game import Event, Game
 from pbem.outbox.desk import kept
 from pbem.store import Entry, Match, Seat, Turn
@@ -38,6 +39,14 @@ def facts_of(
     """Return what a letter to a seat (`None`: the public) tells of a match and a turn of it."""
     game = games.named(match.game)
     seats = [one.name for one in match.seats]
+    try:
+        deadline = kept(
+            session, ("deadline", turn.id if turn else None), lambda: _deadline(match, turn, now)
+        )
+    except Damaged:
+        if shown:
+            raise
+        deadline = None
     facts: dict[str, Any] = {
         "match": match.name,
         "title": game.TITLE,
@@ -47,9 +56,7 @@ def facts_of(
         "seat": seat.name if seat else None,
         "person": seat.person if seat else "",
         "options": match.options,
-        "deadline": kept(
-            session, ("deadline", turn.id if turn else None), lambda: _deadline(match, turn, now)
-        ),
+        "deadline": deadline,
         "address": config.mail.address,
         "written": now.isoformat(),
     }
@@ -62,7 +69,7 @@ def facts_of(
         return facts
     try:
         loaded = kept(session, ("loaded", turn.id), lambda: _load(session, match, turn))
-    except ValueError:
+    except (ValueError, Damaged):
         # Who is told that something is wrong must get the letter: in such a match nobody can order.
         if shown:
             raise
@@ -138,7 +145,7 @@ def _orders_hash(session: Session, match: Match, turn: Turn) -> str:
         .where(Turn.match_id == match.id, Turn.live.is_(True), Turn.number < turn.number)
         .order_by(Turn.number)
     )
-    return games.digest([*session.scalars(earlier), turn.orders])
+    return games.digest([dict(one) for one in (*session.scalars(earlier), turn.orders)])
 
 
 def _shown(

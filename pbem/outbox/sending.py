@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Iterator, Sequence, Set
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -34,13 +34,15 @@ _MARK = update(Letter).where(Letter.id == bindparam("number"))
 class Sent:
     """What a round of sending came to: letters sent, dropped, put off, failed, with their whys.
 
-    Of those put off, `unwritten` could not be written, a template being broken.
+    Of those put off, `unwritten` could not be written, a template being broken, and `damaged` could
+    not be read.
     """
 
     sent: int = 0
     dropped: int = 0
     later: int = 0
     unwritten: int = 0
+    damaged: int = 0
     failed: int = 0
     whys: list[str] = field(default_factory=list)
 
@@ -58,6 +60,7 @@ class Verdict(NamedTuple):
     left: bool = False
     unsure: bool = False
     unwritten: bool = False
+    damaged: bool = False
 
 
 def flush(engine: Engine, config: Config, sender: Sender, now: datetime) -> Sent:
@@ -136,23 +139,28 @@ def _gather(session: Session, now: datetime) -> None:
         .order_by(Letter.seat_id, Letter.id)
         .with_for_update(skip_locked=True, of=Letter)
     )
-    for number, found in itertools.groupby(session.scalars(query), lambda one: one.seat_id):
-        letters = [one for one in found if not one.facts.get("asked")]
-        # What somebody is just sending is left to him.
-        if not letters or not store.hold(session, f"send {letters[0].match_id}"):
-            continue
-        last = session.scalar(
-            select(func.max(Letter.created)).where(
-                Letter.seat_id == number, Letter.kind == "digest"
-            )
+    for _, found in itertools.groupby(session.scalars(query), lambda one: one.seat_id):
+        # Letters that can't be read keep back no more than those of the same seat.
+        with suppress(store.StoreDamaged):
+            _gather_of_seat(session, [one for one in found if not one.facts.get("asked")], now)
+
+
+def _gather_of_seat(session: Session, letters: Sequence[Letter], now: datetime) -> None:
+    # What somebody is just sending is left to him.
+    if not letters or not store.hold(session, f"send {letters[0].match_id}"):
+        return
+    last = session.scalar(
+        select(func.max(Letter.created)).where(
+            Letter.seat_id == letters[0].seat_id, Letter.kind == "digest"
         )
-        due = max(last or letters[0].created, letters[0].created - DAY) + DAY
-        useful = [one for one in letters if not outlived(session, one, now)]
-        if due > now:
-            for letter in letters:
-                letter.due = due
-        elif useful:
-            _digest(session, useful, now)
+    )
+    due = max(last or letters[0].created, letters[0].created - DAY) + DAY
+    useful = [one for one in letters if not outlived(session, one, now)]
+    if due > now:
+        for letter in letters:
+            letter.due = due
+    elif useful:
+        _digest(session, useful, now)
 
 
 def _digest(session: Session, letters: Sequence[Letter], now: datetime) -> None:
@@ -173,10 +181,12 @@ def _send_one(
         raise
     # A row that can't be read must not stop the letters of other matches.
     except Exception as error:
-        marks.execute(_MARK, {"number": one.number, "due": now + timedelta(minutes=RETRIES[-1])})
-        marks.commit()
-        return Verdict("later", f"it can't be read: {type(error).__name__}: {error}")
-    verdict = _tried(desk.session, config, sender, letter, now) if letter else None
+        return _put_off(marks, one, now, f"it can't be read: {type(error).__name__}: {error}")
+    try:
+        verdict = _tried(desk.session, config, sender, letter, now) if letter else None
+    except store.StoreDamaged as error:
+        where = store.damage.located(desk.session.connection(), error)
+        return _put_off(marks, one, now, str(where))
     if letter is None or verdict is None:
         return None
     verdict, marked = _marked(letter, now, verdict)
@@ -189,6 +199,14 @@ def _send_one(
         # From here on the mark is safe, even where each statement commits by itself.
         marks.commit()
     return verdict
+
+
+def _put_off(marks: Connection, one: Waiting, now: datetime, why: str) -> Verdict:
+    """Mark a letter to be tried again later that can't be read, not even how often it was tried."""
+    due = now + timedelta(minutes=RETRIES[-1])
+    marks.execute(_MARK, {"number": one.number, "due": due, "why": why})
+    marks.commit()
+    return Verdict("later", why, damaged=True)
 
 
 def _tried(
@@ -208,7 +226,7 @@ def _tried(
     except TemplateFault as error:
         fault = f"{error}; mend it (`pbem doctor` tries them), then it is sent"
         return Verdict("later", fault, unwritten=True)
-    except DBAPIError:
+    except (DBAPIError, store.StoreDamaged):
         raise
     # A letter that can't be written must not stop the others.
     except Exception as error:
@@ -259,6 +277,7 @@ def _note(result: Sent, one: Waiting, verdict: Verdict) -> None:
     result.later += verdict.status == "later"
     result.failed += verdict.status == "failed"
     result.unwritten += verdict.unwritten
+    result.damaged += verdict.damaged
     if verdict.status in ("later", "failed"):
         result.whys.append(f"letter {one.number} to {one.recipient}: {verdict.why}")
 

@@ -1,6 +1,7 @@
 """The database: its tables, how it is opened, and the rows that use cases ask for."""
 
-from pbem.store import files
+from pbem.store import damage, files
+from pbem.store.columns import LATEST, StoreDamaged, Unreadable, Utc
 from pbem.store.database import (
     HEAD,
     MIGRATIONS,
@@ -34,6 +35,7 @@ from pbem.store.rows import (
     queue_apart,
     record,
     remember,
+    remembered,
     seats_of,
     standing_sheets,
     turn_of,
@@ -52,11 +54,11 @@ from pbem.store.tables import (
     Sheet,
     Tenure,
     Turn,
-    Utc,
 )
 
 __all__ = [
     "HEAD",
+    "LATEST",
     "MIGRATIONS",
     "Absence",
     "Address",
@@ -72,9 +74,11 @@ __all__ = [
     "Sheet",
     "StoreAway",
     "StoreCollision",
+    "StoreDamaged",
     "StoreFault",
     "Tenure",
     "Turn",
+    "Unreadable",
     "Utc",
     "add_turn",
     "alone",
@@ -83,6 +87,7 @@ __all__ = [
     "connect",
     "connected",
     "create",
+    "damage",
     "file_of",
     "files",
     "gm_orders",
@@ -100,6 +105,7 @@ __all__ = [
     "record",
     "remedy",
     "remember",
+    "remembered",
     "seats_of",
     "shown",
     "standing_sheets",

@@ -25,7 +25,7 @@ from pbem.store.database import (
     shown,
     stored_version,
 )
-from pbem.store.rows import mark, queue_apart, record
+from pbem.store.rows import queue_apart, record, remembered
 from pbem.store.tables import Letter, Match
 
 # Marks a file as a backup in its header, where SQLite has room for it: "pbem".
@@ -197,7 +197,7 @@ def _settle(
 
     Return when it was saved, what there is to say, and what to do.
     """
-    time = mark(session, "backup").get("time")
+    saved = remembered(session, "backup", "time")
     running = select(Match).where(Match.status == "running").order_by(Match.id)
     late = [one.name for one in session.scalars(running.where(Match.deadline <= now))]
     if hold:
@@ -229,10 +229,9 @@ def _settle(
         ]
     else:
         remedies = ["pbem status shows what is due when"]
-    about = f"The database was put back from a backup{f' of {time}' if time else ''}"
+    about = f"The database was put back from a backup{f' of {saved.isoformat()}' if saved else ''}"
     facts = {"about": about, "sentences": says, "remedies": remedies}
     newest = session.scalar(select(func.max(Letter.id))) or 0
-    saved = datetime.fromisoformat(time) if time else None
     queue_apart(session, "notice", facts, now, match=None).id = _first_number(newest, saved, now)
     return saved, says, remedies
 

@@ -25,6 +25,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session
 
+from pbem.store.columns import StoreDamaged, Unreadable, storable
 from pbem.store.database import (
     HEAD,
     StoreFault,
@@ -35,7 +36,7 @@ from pbem.store.database import (
     shown,
     stored_version,
 )
-from pbem.store.tables import Base, Match, storable
+from pbem.store.tables import Base, Match
 
 # Rows taken at a time; fewer of a table whose rows may have megabytes.
 BATCH = 500
@@ -159,10 +160,14 @@ def _rows(connection: Connection, table: Table) -> Generator[Row, None, None]:
     query = select(table).order_by(order).execution_options(yield_per=_size(table))
     with connection.execute(query) as found:
         for row in found:
-            yield {
-                name: storable(value) if isinstance(value, str) else value
-                for name, value in row._mapping.items()
-            }
+            yield {name: _storable(value) for name, value in row._mapping.items()}
+
+
+def _storable(value: Any) -> Any:
+    """Return a value as every database stores it; raise `StoreDamaged` for one that can't be."""
+    if isinstance(value, Unreadable):
+        raise StoreDamaged(value)
+    return storable(value) if isinstance(value, str) else value
 
 
 def _batches(rows: Iterator[Row], size: int) -> Iterator[list[Row]]:

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from pbem.faults import Away, Wrong
 from pbem.store import files
+from pbem.store.columns import StoreDamaged
 
 # The newest migration; a test holds it against the folder `migrations`.
 HEAD = "0001"
@@ -256,9 +257,17 @@ _COLLISIONS = ("40001", "40P01")
 
 @contextmanager
 def away(engine: Engine) -> Iterator[None]:
-    """Turn a database that is locked or can't be reached into `StoreAway`."""
+    """Turn a database that is locked or can't be reached into `StoreAway`.
+
+    Of a value in it that can't be read the row is named.
+    """
     try:
         yield
+    except StoreDamaged as error:
+        # It is looked for among all rows, which nobody needs as long as none is damaged.
+        from pbem.store.damage import located_in
+
+        raise located_in(engine, error) from error
     except DBAPIError as error:
         said, place = str(error.orig), shown(engine)
         if getattr(error.orig, "sqlstate", None) in _COLLISIONS:

@@ -1,13 +1,14 @@
 """The rows that use cases ask for and add: a match, its turns and sheets, letters, history."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 from sqlalchemy import bindparam, insert, inspect, select
 from sqlalchemy.orm import Session, defaultload, joinedload, undefer
 from sqlalchemy.orm.attributes import set_committed_value
 
+from pbem.store.columns import Unreadable
 from pbem.store.tables import Applicant, Entry, Letter, Mark, Match, Message, Seat, Sheet, Turn
 
 # Turns are numbered in 32 bits; PostgreSQL refuses to compare them with more.
@@ -50,9 +51,17 @@ _NEW_TURN, _LETTERS, _HISTORY = insert(Turn), insert(Letter), insert(Entry)
 
 
 def mark(session: Session, name: str) -> dict[str, Any]:
-    """Return what is remembered under a name; empty where nothing is."""
+    """Return what is remembered under a name; empty where nothing is, or it can't be read."""
     found = session.get(Mark, name, populate_existing=True)
-    return {} if found is None else dict(found.value)
+    return {} if found is None or isinstance(found.value, Unreadable) else dict(found.value)
+
+
+def remembered(session: Session, name: str, what: str) -> datetime | None:
+    """Return when something was, by what is remembered under a name; `None` where none tells."""
+    try:
+        return datetime.fromisoformat(mark(session, name)[what]).astimezone(UTC)
+    except (KeyError, TypeError, ValueError):
+        return None
 
 
 def remember(session: Session, name: str, value: Mapping[str, Any]) -> None:

@@ -3,74 +3,13 @@
 All times are UTC in whole seconds. The queue is the database: what waits to be done is a row.
 """
 
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from typing import Any
 
-from sqlalchemy import (
-    JSON,
-    DateTime,
-    Dialect,
-    ForeignKey,
-    Index,
-    LargeBinary,
-    MetaData,
-    String,
-    Text,
-    UniqueConstraint,
-)
+from sqlalchemy import ForeignKey, Index, LargeBinary, MetaData, UniqueConstraint
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
-from sqlalchemy.types import TypeDecorator
 
-
-class Utc(TypeDecorator[datetime]):
-    """A moment: aware and in UTC in the program, whole seconds, without zone in the database."""
-
-    impl = DateTime
-    cache_ok = True
-
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Refuse a time without zone; store the rest as UTC."""
-        del dialect
-        if value is None:
-            return None
-        if value.tzinfo is None:
-            raise ValueError(f"a time without zone: {value}")
-        return value.astimezone(UTC).replace(tzinfo=None, microsecond=0)
-
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Return the time as UTC."""
-        del dialect
-        return None if value is None else value.replace(tzinfo=UTC)
-
-
-def storable(text: str) -> str:
-    """Return a text as every database takes it: without NUL (fact 27 of what mail does), and with
-    U+FFFD for what is no character, half of a surrogate pair."""
-    text = text.replace("\0", "") if "\0" in text else text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
-
-
-class Name(TypeDecorator[str]):
-    """A short text, of at most so many characters, stored as every database takes it."""
-
-    impl: type[String] = String
-    cache_ok = True
-
-    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
-        """Leave out what some database would refuse."""
-        del dialect
-        return None if value is None else storable(value)
-
-
-class Words(Name):
-    """A text of any length, stored as every database takes it."""
-
-    impl = Text
-    cache_ok = True
+from pbem.store.columns import Day, Json, Name, Utc, Words, name_columns
 
 
 class Base(DeclarativeBase):
@@ -87,8 +26,9 @@ class Base(DeclarativeBase):
     )
     type_annotation_map = {  # noqa: RUF012  (SQLAlchemy reads it off the class)
         datetime: Utc(),
-        dict[str, Any]: JSON(),
-        list[Any]: JSON(),
+        date: Day(),
+        dict[str, Any]: Json(dict),
+        list[Any]: Json(list),
     }
 
 
@@ -307,10 +247,10 @@ class Turn(Base):
     number: Mapped[int]
     live: Mapped[bool | None] = mapped_column(default=True)
     phase: Mapped[str] = mapped_column(Name(32))
-    state: Mapped[dict[str, Any]] = mapped_column(JSON, deferred=True)
-    events: Mapped[list[Any]] = mapped_column(JSON, deferred=True)
-    orders: Mapped[dict[str, Any]] = mapped_column(JSON, deferred=True)
-    problems: Mapped[dict[str, Any]] = mapped_column(JSON, deferred=True)
+    state: Mapped[dict[str, Any]] = mapped_column(deferred=True)
+    events: Mapped[list[Any]] = mapped_column(deferred=True)
+    orders: Mapped[dict[str, Any]] = mapped_column(deferred=True)
+    problems: Mapped[dict[str, Any]] = mapped_column(deferred=True)
     missing: Mapped[list[Any]]
     ran: Mapped[datetime]
     deadline: Mapped[datetime | None]
@@ -373,3 +313,6 @@ class Mark(Base):
 
     name: Mapped[str] = mapped_column(Name(200), primary_key=True)
     value: Mapped[dict[str, Any]]
+
+
+name_columns(Base.metadata)

@@ -1,34 +1,223 @@
-"""What a SQLite database that somebody has written into by hand may hold."""
+"""What a SQLite database that somebody has written into by hand may hold.
+
+There is a match for each value that can be damaged, in which that one is; and a sound one.
+"""
+
+import io
+import json
+import shutil
+import sqlite3
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from datetime import datetime
+from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine, text
+from sqlalchemy import select
+from sqlalchemy.orm import Session
 
-from pbem import outbox, rounds
-from pbem.config import Config
-from tests.conftest import NOW, begin, idle
-from tests.flow.rig import DEADLINE, MINUTE, Office
+from pbem import cli, config, matches, store, turns
+from pbem.store import Absence, Applicant, Base, Letter, Match, Message
+from pbem.store.columns import Guarded, Json
+from tests.conftest import NOW, begin
+from tests.flow.rig import DEADLINE, HOUR, WEEK
 
-_ABSENCE = (
-    "INSERT INTO absences (seat_id, first, last, granted, moved, declared) "
-    "VALUES (1, 'soon', '2026-12-01', 1, 0, '2026-12-01 00:00:00')"
-)
+COLUMNS = {
+    column.type.column: column.type
+    for table in Base.metadata.sorted_tables
+    for column in table.columns
+    if isinstance(column.type, Guarded)
+}
+# The program's own memory belongs to no match.
+OURS = "marks.value"
+CASES: dict[str, tuple[str, str | int]] = {
+    f"{name.replace('.', '-').replace('_', '-')}-{number}": (name, value)
+    for name, kind in COLUMNS.items()
+    if name != OURS
+    for number, value in enumerate(("{", "7") if isinstance(kind, Json) else ("soon", 5))
+}
+SOUND = "sound"
+NEXT = DEADLINE + WEEK
+
+# The columns of a match that each command needs; what else is damaged in it hinders none of them.
+SHOWN = {
+    *("matches.options", "matches.deadline", "turns.state", "turns.events", "turns.problems"),
+    *("turns.missing", "history.facts"),
+}
+EXPORTED = {
+    *(one for one in COLUMNS if one.startswith(("turns.", "history.", "sheets.", "absences."))),
+    *(one for one in COLUMNS if one.startswith("matches.")),
+    *("tenures.began", "tenures.ended"),
+} - {"matches.waits_until"}
+LOOKED_AT = {
+    *(one for one in COLUMNS if one.startswith("matches.")),
+    *("turns.state", "absences.first", "absences.last"),
+}
+PLAYED = LOOKED_AT - {"matches.created", "matches.reminded"} | {"turns.missing", "turns.orders"}
+SENT = SHOWN | {"letters.facts", "letters.created"}
+
+Run = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture(scope="module")
+def damaged(empty_database: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with all those matches, each with a turn run and its letters queued."""
+    folder = tmp_path_factory.mktemp("damaged")
+    shutil.copy(empty_database, folder / "pbem.sqlite")
+    text = config.TEXT.replace("per_minute = 60", "per_minute = 100_000")
+    (folder / "pbem.toml").write_text(text, "utf-8")
+    for box in ("in", "out"):
+        for part in ("cur", "new", "tmp"):
+            (folder / "mail" / box / part).mkdir(parents=True)
+    engine = store.open(config.load(folder / "pbem.toml").database_url)
+    for name in (*CASES, SOUND):
+        begin(engine, name)
+    with store.writing(engine) as session:
+        session.query(Letter).update({"status": "sent", "sent": NOW})
+        for match in session.scalars(select(Match)):
+            _lived(session, match)
+        store.remember(session, "tick", {"time": NOW.isoformat()})
+    engine.dispose()
+    with closing(sqlite3.connect(folder / "pbem.sqlite")) as database:
+        for name, (column, value) in CASES.items():
+            _damage(database, column, value, name)
+        database.commit()
+    return folder
+
+
+def _lived(session: Session, match: Match) -> None:
+    """Have a match run its first turn, and rows in every table."""
+    for seat in match.seats:
+        matches.file(session, match, seat, "", NOW)
+    turns.advance(session, matches.phase(session, match), DEADLINE)
+    store.record(session, match, DEADLINE, "gm", "previewed", turn=0)
+    ann = match.seats[0]
+    day = NOW.date()
+    session.add(Absence(seat_id=ann.id, first=day, last=day, granted=False, declared=NOW))
+    address = f"{match.name}@example.org"
+    who = {"person": "Cid", "address": address, "folded": address, "key": "key"}
+    session.add(Applicant(match_id=match.id, status="waiting", asked=NOW, **who))
+    came = {"source": "pipe", "key": "", "message_id": "", "sender": "", "subject": ""}
+    mine = {"match_id": match.id, "seat_id": ann.id, "status": "filed", "recipient": ""}
+    times = {"received": NOW, "stored": NOW}
+    session.add(Message(identity=match.name, raw=b"", **came, **mine, **times))
+
+
+def _damage(database: sqlite3.Connection, name: str, value: str | int, match: str) -> None:
+    """Put a value into a column of the newest row that a match has in a table."""
+    table, column = name.split(".")
+    columns = Base.metadata.tables[table].c
+    of_match = f"match_id = (SELECT id FROM matches WHERE name = '{match}')"
+    if "match_id" not in columns:
+        of_match = f"seat_id IN (SELECT id FROM seats WHERE {of_match})"
+    row = f"SELECT max(id) FROM {table} WHERE {of_match}"
+    where = f"name = '{match}'" if table == "matches" else f"id = ({row})"
+    query = f"UPDATE {table} SET {column} = ? WHERE {where}"
+    assert database.execute(query, (value,)).rowcount == 1
+
+
+@pytest.fixture
+def run(
+    damaged: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> Run:
+    """Run a command on a copy of it, in this process; return its exit code and all it says."""
+    shutil.copytree(damaged, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str, at: datetime = DEADLINE + HOUR) -> tuple[int, str]:
+        words = ["--clock", at.isoformat(), *arguments]
+        monkeypatch.setattr(sys, "argv", ["pbem", *words])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
+        code = cli.answer(lambda: cli.app(words, standalone_mode=False))
+        out, err = capfd.readouterr()
+        return code, out + err
+
+    return run
+
+
+def named(said: str) -> set[str]:
+    """The columns that are named as damaged in what a command says."""
+    return {column for column in COLUMNS if f"{column} " in said}
+
+
+def columns_of(names: set[str]) -> set[str]:
+    """The columns that are damaged in some matches."""
+    return {CASES[name][0] for name in names}
+
+
+def test_status_names_what_is_damaged_and_tells_of_all_other_matches(run: Run) -> None:
+    code, said = run("status", "--json")
+    found = {one["match"]: one for one in json.loads(said)["matches"]}
+    assert (code, found.keys()) == (1, {*CASES, SOUND})
+    for name, (column, _) in CASES.items():
+        told = f"{column} of {name} (row " if column in LOOKED_AT - {"turns.state"} else ""
+        assert told in found[name]["fault"]
+        assert bool(found[name]["fault"]) == (column in LOOKED_AT)
+    assert not found[SOUND]["fault"]
+    code, said = run("status")
+    assert code == 1
+    # Of letters the oldest one's age is told.
+    assert named(said) == LOOKED_AT | {"letters.created"}
+
+
+def test_the_doctor_names_each_damaged_row_with_the_remedy(run: Run) -> None:
+    code, said = run("doctor")
+    assert code == 1
+    for name, (column, _) in CASES.items():
+        assert f"{column} of {name} (row " in said
+    assert said.count("mend that very value") >= len(CASES)
+    assert f" {SOUND} " not in said
 
 
 @pytest.mark.parametrize(
-    "damage", ["UPDATE matches SET settings = '{' WHERE name = 'broken'", _ABSENCE]
+    ("command", "needed"),
+    [(("show",), SHOWN), (("show", "--json"), {"matches.options", "turns.state"})],
+    ids=" ".join,
 )
-def test_a_row_that_cannot_be_read_stops_only_its_own_match(
-    engine: Engine, house: Config, damage: str
+def test_a_match_is_shown_unless_what_that_needs_is_damaged(
+    run: Run, command: tuple[str, ...], needed: set[str]
 ) -> None:
-    begin(engine, "broken")
-    begin(engine, "sound")
-    for name in ("broken", "sound"):
-        idle(engine, name)
-    with engine.connect() as connection:
-        connection.execute(text(damage))
-        connection.commit()
-    result = outbox.flush(engine, house, Office(), NOW)
-    assert (result.sent, result.later) == (2, 2)
-    assert all("it can't be read: " in why for why in result.whys)
-    ran = rounds.tick(engine, house, DEADLINE + MINUTE).ran
-    assert {one.match: one.outcome for one in ran} == {"broken": "failed", "sound": "ran"}
+    for name, (column, _) in CASES.items():
+        code, said = run(*command, name)
+        assert (code, named(said)) == ((1, {column}) if column in needed else (0, set())), said
+
+
+def test_a_match_is_exported_unless_what_that_needs_is_damaged(run: Run) -> None:
+    for name, (column, _) in CASES.items():
+        code, said = run("export", "--public", name)
+        assert (code, named(said)) == ((1, {column}) if column in EXPORTED else (0, set())), said
+
+
+def test_the_archive_leaves_out_only_matches_that_cant_be_read(run: Run) -> None:
+    code, said = run("archive")
+    assert (code, named(said)) == (1, EXPORTED)
+    assert Path("archive", SOUND, "index.html").exists()
+
+
+def test_letters_are_listed_with_what_is_damaged(run: Run) -> None:
+    code, said = run("letters", "--json")
+    damaged = [one for one in json.loads(said) if not one["time"]]
+    assert code == 1
+    assert {one["match"] for one in damaged} == {
+        name
+        for name, (column, _) in CASES.items()
+        if column in ("letters.created", "letters.sent", "messages.received")
+    }
+    assert all("can't be read" in one["why"] for one in damaged)
+
+
+def test_one_command_on_a_damaged_match_says_so_in_one_line(run: Run) -> None:
+    lasting = "matches-options-0"
+    for words in (
+        ("run", "--match", lasting, "--dry-run"),
+        ("gm", lasting, "STATUS"),
+        ("orders", lasting, "--seat", "Ann", "--as-gm"),
+        ("resume", lasting),
+        ("run", "--match", lasting, "--now"),
+    ):
+        code, said = run(*words)
+        assert (code, named(said), said.count("\n")) == (1, {"matches.options"}, 1), words

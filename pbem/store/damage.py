@@ -1,0 +1,88 @@
+"""Rows that somebody has damaged by hand: which they are, among all there are."""
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Engine, FromClause, Select, Table, null, select
+from sqlalchemy.exc import DBAPIError
+
+from pbem.store.columns import Guarded, StoreDamaged, Unreadable
+from pbem.store.tables import Base, Match, Seat
+
+# Rows looked at a time: a turn's may have some hundred kilobytes.
+_BATCH = 100
+# So many rows are named where several are damaged alike.
+_MOST = 3
+
+
+def found(connection: Connection, columns: Collection[str] = ()) -> Iterator[StoreDamaged]:
+    """Yield each value that can't be read, its row named: of some columns only, if they are given.
+
+    Columns are named with their tables.
+    """
+    for table in Base.metadata.sorted_tables:
+        wanted = [
+            one.name
+            for one in table.columns
+            if isinstance(one.type, Guarded) and (not columns or one.type.column in columns)
+        ]
+        if not wanted:
+            continue
+        query = _rows(table, wanted).execution_options(yield_per=_BATCH)
+        for key, match, *values in connection.execute(query):
+            for value in values:
+                if isinstance(value, Unreadable):
+                    yield StoreDamaged(value, _named(key, match))
+
+
+def check(row: Base) -> None:
+    """Raise `StoreDamaged` where a value of a row, as far as it was read, can't be read."""
+    for value in vars(row).values():
+        if isinstance(value, Unreadable):
+            raise StoreDamaged(value)
+
+
+def _rows(table: Table, columns: Collection[str]) -> Select[Any]:
+    """Return the query for a table's keys, with the name of each row's match, and some columns."""
+    matches, seats = Match.__table__, Seat.__table__
+    (key,) = table.primary_key.columns
+    name: ColumnElement[Any] = matches.c.name
+    origin: FromClause = table
+    if "match_id" in table.c:
+        origin = table.outerjoin(matches, table.c.match_id == matches.c.id)
+    elif "seat_id" in table.c:
+        origin = table.outerjoin(seats, table.c.seat_id == seats.c.id)
+        origin = origin.outerjoin(matches, seats.c.match_id == matches.c.id)
+    elif table is not matches:
+        name = null()
+    query = select(key, name, *(table.c[one] for one in columns))
+    return query.select_from(origin).order_by(key)
+
+
+def _named(key: object, match: str | None) -> str:
+    return f" of {match} (row {key})" if match else f" (row {key!r})"
+
+
+def located(connection: Connection, error: StoreDamaged) -> StoreDamaged:
+    """Return an error with the rows named that hold such a value; as it is where none does."""
+    value = error.value
+    if error.where:
+        return error
+    alike = [
+        one.where
+        for one in found(connection, (value.column,))
+        if one.value.found == value.found and one.value.why == value.why
+    ]
+    if not alike:
+        return error
+    more = f" and {len(alike) - _MOST} more" if len(alike) > _MOST else ""
+    return StoreDamaged(value, f"{','.join(alike[:_MOST])}{more}")
+
+
+def located_in(engine: Engine, error: StoreDamaged) -> StoreDamaged:
+    """Return what `located` does, where the database can be read just now."""
+    try:
+        with engine.connect().execution_options(reading=True) as connection:
+            return located(connection, error)
+    except DBAPIError:
+        return error
