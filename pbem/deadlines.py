@@ -71,8 +71,9 @@ def scheduled(
     """Return the deadline of a match's phase if it begins now; `None` without a schedule.
 
     Where single seats are asked to decide, the schedule for `decision` is meant. A deadline in the
-    midst of a player's granted absence is moved behind it; with `use_absences` that is noted, for
-    each moves one deadline only.
+    midst of a player's granted absence is moved behind it. Each moves the deadline of one phase
+    only: with `use_absences` it is noted that it has; without, the phase is the one that the match
+    was in before, and may go by those that its deadline has used already.
     """
     rule = schedule.next_deadline if first else schedule.fair_deadline
     zone, pause = zone_of(match), pauses(match)
@@ -81,8 +82,11 @@ def scheduled(
     if deadline is None:
         return None
     seats = store.seats_of(session, match)
-    away = [(one, seat) for seat in seats for one in seat.absences if one.granted and not one.moved]
+    away = [(one, seat) for seat in seats for one in seat.absences if one.granted]
+    own = {} if use_absences or not away else _used_since(session, match, match.turn)
     for absence, seat in sorted(away, key=lambda one: (one[0].first, one[0].id)):
+        if absence.moved and absence not in own:
+            continue
         if absence.first <= deadline.astimezone(zone).date() <= absence.last:
             deadline = schedule.day_after(deadline, absence.last, zone, pause)
             if use_absences:
@@ -105,17 +109,24 @@ def give_back(session: Session, match: Match, turn: int) -> list[Absence]:
 
     Return those that its own phase had used.
     """
+    used = _used_since(session, match, turn)
+    for absence in used:
+        absence.moved = False
+    return [absence for absence, since in used.items() if since == turn]
+
+
+def _used_since(session: Session, match: Match, turn: int) -> dict[Absence, int]:
+    """Return the absences that deadlines since a turn have used up, with the turn before each."""
     query = select(Entry).where(Entry.match_id == match.id, Entry.what == "away")
     # What was used anew after it had been given back has a later entry.
     used = {
         (one.who, one.facts["first"], one.facts["last"]): one.facts["turn"]
         for one in session.scalars(query.order_by(Entry.id))
     }
-    own = []
-    for seat in match.seats:
-        for absence in seat.absences:
-            since = used.get((seat.name, str(absence.first), str(absence.last)), -1)
-            if absence.moved and since >= turn:
-                absence.moved = False
-                own += [absence] if since == turn else []
-    return own
+    return {
+        absence: since
+        for seat in match.seats
+        for absence in seat.absences
+        if absence.moved
+        and (since := used.get((seat.name, str(absence.first), str(absence.last)), -1)) >= turn
+    }

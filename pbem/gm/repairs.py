@@ -64,6 +64,8 @@ def undo(session: Session, match: Match, count: int, now: datetime) -> str:
         f"The game master took back {what}: the match stands as it stood after turn {back}. "
         f"The orders sent for {it} stand again; a new sheet replaces yours."
     )
+    if match.settings.get("early") == "ready":
+        why += " Nobody is ready for it yet."
     matches.tell(session, match, "deadline", {"why": why}, now, turn=back)
     deadline = deadlines.shown(match, match.deadline)
     return f"{match.name} stands after turn {back}; the deadline is {deadline}."

@@ -19,6 +19,7 @@ from tests.flow.rig import (
     WEEK,
     do,
     history,
+    letters,
     opened,
     run,
     said,
@@ -213,6 +214,37 @@ def test_undo_the_deadline_it_sets_is_behind_an_absence_that_the_phase_waited_fo
     said(engine, "UNDO", at + HOUR)
     assert the_match(engine).deadline == datetime(2026, 12, 15, 19, 0, tzinfo=UTC)
     assert _moved(engine) == ["2026-12-12"]
+
+
+def test_a_deadline_that_is_set_anew_heeds_the_absence_that_its_phase_has_waited_for(
+    engine: Engine,
+) -> None:
+    _absent_at_the_second_deadline(engine)
+    # Monday is the second of Bob's three days.
+    said(engine, "SET schedule weekly Mon 20:00", datetime(2026, 12, 10, 12, 0, tzinfo=UTC))
+    assert the_match(engine).deadline == datetime(2026, 12, 15, 19, 0, tzinfo=UTC)
+    for seat in ("Ann", "Bob"):
+        sheet(engine, seat, "", AFTER + DAY)
+    at = datetime(2026, 12, 10, 13, 0, tzinfo=UTC)
+    said(engine, "RUN NOW", at)
+    run(engine, at)
+    # It was that phase's, and is no other's.
+    said(engine, "SET schedule weekly Mon 21:00", at)
+    assert the_match(engine).deadline == datetime(2026, 12, 14, 20, 0, tzinfo=UTC)
+
+
+def test_undo_where_all_are_ready_says_that_they_are_no_more(engine: Engine) -> None:
+    begin(engine, early="ready")
+    idle(engine)
+    for seat in ("Ann", "Bob"):
+        do(engine, seat, players.ready, True)
+    assert run(engine, NOW + HOUR) == ["ran"]
+    said(engine, "UNDO", NOW + 2 * HOUR)
+    whys = {one.facts["why"] for one in letters(engine, "deadline")}
+    assert whys == {
+        "The game master took back the last turn: the match stands as it stood after turn 0. The "
+        "orders sent for it stand again; a new sheet replaces yours. Nobody is ready for it yet."
+    }
 
 
 def test_undo_gives_an_absence_back_that_was_declared_after_the_turn(engine: Engine) -> None:
