@@ -15,6 +15,7 @@ from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from pbem import deadlines, matches, schedule, store
+from pbem import game as games
 from pbem.faults import Damaged
 from pbem.matches import Phase
 from pbem.store import Match, Seat, Tenure, Turn
@@ -297,8 +298,15 @@ def is_any_held(session: Session, name: str | None = None) -> bool:
 
 
 def proposed(session: Session, match: Match, now: datetime) -> datetime | None:
-    """Return the deadline that the match's schedule gives if its phase begins now."""
-    return deadlines.scheduled(session, match, now, matches.phase(session, match).deciding)
+    """Return the deadline that the match's schedule gives if its phase begins now.
+
+    The one it has is not looked at, which may be damaged.
+    """
+    turn = store.turn_of(session, match, read="state")
+    if turn is None:
+        raise ValueError(f"{match.name} has not begun; it waits for players")
+    deciding = games.deciding(*matches.load_state(match, turn))
+    return deadlines.scheduled(session, match, now, deciding)
 
 
 def resume(session: Session, match: Match, now: datetime) -> datetime | None:

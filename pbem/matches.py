@@ -17,6 +17,7 @@ from sqlalchemy.orm import Session
 
 from pbem import deadlines, identity, store
 from pbem import game as games
+from pbem.faults import Damaged
 from pbem.game import Game
 from pbem.store import Applicant, Match, Message, Seat, Sheet, Turn
 
@@ -124,7 +125,8 @@ def load_state(match: Match, turn: Turn, seats: Sequence[str] | None = None) -> 
     try:
         return game, game.load(turn.state, seats, options)
     except Exception as error:
-        why = f"the state after turn {turn.number} can't be read: {type(error).__name__}: {error}"
+        fault = error if isinstance(error, Damaged) else f"{type(error).__name__}: {error}"
+        why = f"the state after turn {turn.number} can't be read: {fault}"
         remedy = f"{'take it back with UNDO, or ' if turn.number else ''}restore a backup"
         raise ValueError(f"{match.name}: {why}; {remedy}") from error
 

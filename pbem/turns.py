@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session, load_only
 from pbem import brakes, deadlines, identity, matches, players, schedule, settings, store
 from pbem import game as games
 from pbem.brakes import Brake
-from pbem.faults import Away
+from pbem.faults import Away, Damaged
 from pbem.game import Played
 from pbem.matches import Phase
 from pbem.store import Match, Seat, Sheet
@@ -260,7 +260,7 @@ def _run(
         raise
     # A game that fails must not stop the other matches; what it said is kept.
     except Exception as error:
-        why = f"{type(error).__name__}: {error}"
+        why = str(error) if isinstance(error, Damaged) else f"{type(error).__name__}: {error}"
         try:
             return _failed(place, name, now, turn, why, traceback.format_exc())
         except Away:

@@ -60,8 +60,12 @@ class Lookup:
         return self._session.connection()
 
     def put_off(self, statement: Executable, row: Mapping[str, Any]) -> None:
-        """Have a row written by a statement, later and with others."""
-        self._own.setdefault(statement, []).append(row)
+        """Have a row written by a statement, later and with others.
+
+        What is put off between two messages stays, whatever becomes of the next one.
+        """
+        rows = self._own if self._in_hand else self._earlier
+        rows.setdefault(statement, []).append(row)
 
     def write(self) -> None:
         """Write all that was put off."""

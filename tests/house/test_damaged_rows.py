@@ -5,12 +5,15 @@ There is a match for each value that can be damaged, in which that one is; and a
 
 import io
 import json
+import os
 import shutil
 import sqlite3
 import sys
 from collections.abc import Callable
 from contextlib import closing
 from datetime import datetime
+from email import message_from_bytes
+from email.header import decode_header, make_header
 from pathlib import Path
 
 import pytest
@@ -20,8 +23,8 @@ from sqlalchemy.orm import Session
 from pbem import cli, config, matches, store, turns
 from pbem.store import Absence, Applicant, Base, Letter, Match, Message
 from pbem.store.columns import Guarded, Json
-from tests.conftest import NOW, begin
-from tests.flow.rig import DEADLINE, HOUR, WEEK
+from tests.conftest import NOW, begin, mail
+from tests.flow.rig import DAY, DEADLINE, HOUR, MINUTE, WEEK
 
 COLUMNS = {
     column.type.column: column.type
@@ -92,7 +95,10 @@ def _lived(session: Session, match: Match) -> None:
         matches.file(session, match, seat, "", NOW)
     turns.advance(session, matches.phase(session, match), DEADLINE)
     store.record(session, match, DEADLINE, "gm", "previewed", turn=0)
-    ann = match.seats[0]
+    ann, bob = match.seats
+    if not match.name.endswith(("-0", SOUND)):
+        # Not all need be written.
+        ann.mail = bob.mail = "NONE"
     day = NOW.date()
     session.add(Absence(seat_id=ann.id, first=day, last=day, granted=False, declared=NOW))
     address = f"{match.name}@example.org"
@@ -221,3 +227,105 @@ def test_one_command_on_a_damaged_match_says_so_in_one_line(run: Run) -> None:
     ):
         code, said = run(*words)
         assert (code, named(said), said.count("\n")) == (1, {"matches.options"}, 1), words
+
+
+def _left() -> list[str]:
+    """All letters that have left, by recipient and subject."""
+    found = []
+    for file in Path("mail", "out", "new").iterdir():
+        letter = message_from_bytes(file.read_bytes())
+        found.append(f"{letter['to']}: {make_header(decode_header(letter['subject']))}")
+    return found
+
+
+def test_each_tick_does_its_work_for_all_other_matches(run: Run) -> None:
+    code, said = run("tick", at=NEXT - HOUR)
+    assert (code, named(said)) == (1, SENT)
+    told = sum("[sound] Turn 1" in one or "[sound] No orders from you" in one for one in _left())
+    assert told == 4
+    # The first time nobody has sent orders, and that is waited for.
+    run("tick", at=NEXT + MINUTE)
+    code, said = run("tick", at=NEXT + DAY + HOUR)
+    assert code == 1
+    found = {one["match"]: one for one in json.loads(run("status", "--json")[1])["matches"]}
+    assert found[SOUND]["turn"] == 2
+    for name, (column, _) in CASES.items():
+        failed = column in PLAYED
+        assert (found[name]["turn"], found[name]["tries"] > 0) == (1 if failed else 2, failed), name
+        assert not failed or column in found[name]["why"]
+    told = [one for one in _left() if "is held: its turn fails" in one]
+    assert sum("matches-deadline" in one for one in told) == 2
+
+
+def _is_filed(piece: dict[str, str]) -> bool:
+    """Tell whether a mail's orders were taken after the first turn."""
+    return piece["status"] == "filed" and piece["time"] > DEADLINE.isoformat()
+
+
+def test_mail_for_a_damaged_match_is_kept_and_that_for_others_is_filed(run: Run) -> None:
+    broken = {f"{name}-0" for name in ("matches-settings", "matches-deadline", "turns-ran")}
+    for number, name in enumerate((*sorted(broken), SOUND)):
+        file = Path("mail", "in", "new", str(number))
+        file.write_bytes(mail("NO ORDERS", subject=f"[{name}] x", number=number))
+        os.utime(file, 2 * ((DEADLINE + MINUTE).timestamp(),))
+    assert run("fetch")[0] == 0
+    shunted = run("letters", "--shunted")[1]
+    assert shunted.count("\n") == len(broken)
+    assert named(shunted) == {CASES[name][0] for name in broken}
+    (came,) = (one for one in json.loads(run("letters", "--json")[1]) if _is_filed(one))
+    assert came["match"] == SOUND
+
+
+def edit(*queries: str) -> None:
+    """Write into the database by hand."""
+    with closing(sqlite3.connect("pbem.sqlite")) as database:
+        for query in queries:
+            database.execute(query)
+        database.commit()
+
+
+@pytest.mark.parametrize("value", ["{", '{"time": "soon", "fetched": 5}', '{"soon": "x"}', "[]"])
+def test_the_programs_own_memory_is_begun_anew_where_it_cant_be_read(run: Run, value: str) -> None:
+    edit(f"DELETE FROM matches WHERE name != '{SOUND}'", "UPDATE letters SET status = 'sent'")
+    run("tick", at=NEXT - HOUR)
+    edit(f"UPDATE marks SET value = '{value}'")
+    assert run("status", at=NEXT - HOUR)[0] == 0
+    assert run("tick", at=NEXT - HOUR + MINUTE) == (0, "")
+    assert run("tick", at=NEXT + MINUTE)[0] == 0
+    code, said = run("status", "--json", at=NEXT + MINUTE)
+    assert (code, json.loads(said)["last_tick"]) == (0, (NEXT + MINUTE).isoformat())
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        ("deadline", ("gm", "DEADLINE 2027-01-03 20:00")),
+        ("deadline", ("resume", "--yes")),
+        ("began", ("resume", "--yes")),
+        ("waits-until", ("resume", "--yes")),
+    ],
+)
+def test_a_date_of_a_match_is_mended_by_a_new_deadline(
+    run: Run, column: str, words: tuple[str, str]
+) -> None:
+    name = f"matches-{column}-0"
+    command, what = words
+    assert run("show", name)[0] == (column == "deadline")
+    code, said = run(command, name, what)
+    assert (code, named(said)) == (0, set())
+    found = json.loads(run("status", name, "--json")[1])["matches"]
+    assert (found[0]["fault"], run("show", name)[0]) == ("", 0)
+
+
+def test_a_backup_is_made_of_a_damaged_database_and_isnt_put_back(run: Run) -> None:
+    assert run("backup", "saved.sqlite")[0] == 0
+    target = "sqlite:///other.sqlite"
+    for words in (
+        ("migrate-store", "sqlite:///pbem.sqlite", target),
+        ("restore", "saved.sqlite"),
+    ):
+        if words[0] == "restore":
+            Path("pbem.sqlite").unlink()
+        code, said = run(*words)
+        assert (code, len(named(said)), said.count("\n")) == (1, 1, 1), said
+        assert "(row 1)" in said
