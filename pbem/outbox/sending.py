@@ -185,8 +185,7 @@ def _send_one(
     try:
         verdict = _tried(desk.session, config, sender, letter, now) if letter else None
     except store.StoreDamaged as error:
-        where = store.damage.located(desk.session.connection(), error)
-        return _put_off(marks, one, now, str(where))
+        return _put_off(marks, one, now, str(store.damage.located(marks, error)))
     if letter is None or verdict is None:
         return None
     verdict, marked = _marked(letter, now, verdict)

@@ -3,7 +3,7 @@ somebody has damaged by hand."""
 
 import json
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any, NoReturn
 
 from sqlalchemy import JSON, Date, DateTime, Dialect, MetaData, String, Text
@@ -110,14 +110,18 @@ class Utc(Guarded):
             raise ValueError(f"a time without zone: {value}")
         return value.astimezone(UTC).replace(tzinfo=None, microsecond=0)
 
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Return the time as UTC; refuse one that bears a zone, as none was stored so."""
+    def process_result_value(
+        self, value: datetime | str | None, dialect: Dialect
+    ) -> datetime | None:
+        """Return the time, which PostgreSQL gives as text, as UTC; refuse one that bears a zone, as
+        none was stored so."""
         del dialect
         if value is None:
             return None
-        if value.tzinfo is not None:
+        moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+        if moment.tzinfo is not None:
             raise ValueError
-        return value.replace(tzinfo=UTC)
+        return moment.replace(tzinfo=UTC)
 
 
 class Day(Guarded):
@@ -126,6 +130,11 @@ class Day(Guarded):
     impl = Date
     cache_ok = True
     none = "no date"
+
+    def process_result_value(self, value: date | str | None, dialect: Dialect) -> date | None:
+        """Return the date, which PostgreSQL gives as text."""
+        del dialect
+        return date.fromisoformat(value) if isinstance(value, str) else value
 
 
 class Json(Guarded):

@@ -63,26 +63,21 @@ def _named(key: object, match: str | None) -> str:
     return f" of {match} (row {key})" if match else f" (row {key!r})"
 
 
-def located(connection: Connection, error: StoreDamaged) -> StoreDamaged:
-    """Return an error with the rows named that hold such a value; as it is where none does."""
-    value = error.value
+def located(place: Engine | Connection, error: StoreDamaged) -> StoreDamaged:
+    """Return an error with the rows named that hold such a value; as it is where none is found.
+
+    They are looked for by a connection of its own.
+    """
     if error.where:
         return error
-    alike = [
-        one.where
-        for one in found(connection, (value.column,))
-        if one.value.found == value.found and one.value.why == value.why
-    ]
-    if not alike:
-        return error
-    more = f" and {len(alike) - _MOST} more" if len(alike) > _MOST else ""
-    return StoreDamaged(value, f"{','.join(alike[:_MOST])}{more}")
-
-
-def located_in(engine: Engine, error: StoreDamaged) -> StoreDamaged:
-    """Return what `located` does, where the database can be read just now."""
     try:
-        with engine.connect().execution_options(reading=True) as connection:
-            return located(connection, error)
+        with place.engine.connect().execution_options(reading=True) as connection:
+            alike = [
+                one.where
+                for one in found(connection, (error.value.column,))
+                if one.value.found == error.value.found
+            ]
     except DBAPIError:
         return error
+    more = f" and {len(alike) - _MOST} more" if len(alike) > _MOST else ""
+    return StoreDamaged(error.value, f"{','.join(alike[:_MOST])}{more}")

@@ -25,7 +25,8 @@ PATIENCE = 30_000
 # is noticed within a minute, and who stands still in the middle of a transaction within a quarter
 # of an hour: then his locks are free for others. A process that is stopped, and not dead, keeps
 # what it has by `alone`. libpq's own part of it is in `_LIBPQ`.
-_SESSION = {
+_SESSION: Mapping[str, str | int] = {
+    "datestyle": "ISO",
     "lock_timeout": PATIENCE,
     "idle_in_transaction_session_timeout": 900_000,
     "tcp_keepalives_idle": 30,
@@ -67,12 +68,14 @@ def connect(url: str | URL) -> Engine:
         parsed = parsed.set(drivername="postgresql+psycopg")
     try:
         if parsed.get_backend_name() == "postgresql":
-            return create_engine(
+            engine = create_engine(
                 parsed,
                 # A connection that the server has closed meanwhile is replaced unnoticed.
                 pool_pre_ping=True,
                 connect_args=_of_session(parsed.query),
             )
+            event.listen(engine, "connect", _prepare_postgresql)
+            return engine
         engine = create_engine(parsed)
     except (ArgumentError, NoSuchModuleError, ModuleNotFoundError, ValueError) as error:
         raise StoreFault(f"database: {error}; {remedy}") from None
@@ -88,6 +91,15 @@ def _of_session(given: Mapping[str, Any]) -> dict[str, str]:
     settings = " ".join(f"-c {name}={value}" for name, value in _SESSION.items())
     ours = {name: value for name, value in _LIBPQ.items() if name not in given}
     return {**ours, "options": f"{settings} {given.get('options', '')}".strip()}
+
+
+def _prepare_postgresql(connection: Any, _record: Any) -> None:
+    from psycopg.types.string import TextLoader
+
+    # The driver ends a query that finds a time beyond its own calendar, as `infinity` is: columns
+    # read them by themselves.
+    connection.adapters.register_loader("timestamp", TextLoader)
+    connection.adapters.register_loader("date", TextLoader)
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:
@@ -265,9 +277,9 @@ def away(engine: Engine) -> Iterator[None]:
         yield
     except StoreDamaged as error:
         # It is looked for among all rows, which nobody needs as long as none is damaged.
-        from pbem.store.damage import located_in
+        from pbem.store.damage import located
 
-        raise located_in(engine, error) from error
+        raise located(engine, error) from error
     except DBAPIError as error:
         said, place = str(error.orig), shown(engine)
         if getattr(error.orig, "sqlstate", None) in _COLLISIONS:

@@ -9,7 +9,7 @@ import os
 import shutil
 import sqlite3
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import datetime
 from email import message_from_bytes
@@ -17,12 +17,13 @@ from email.header import decode_header, make_header
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, text
 from sqlalchemy.orm import Session
 
-from pbem import cli, config, matches, store, turns
-from pbem.store import Absence, Applicant, Base, Letter, Match, Message
+from pbem import cli, config, matches, rounds, store, turns
+from pbem.store import Absence, Applicant, Base, Letter, Match, Message, StoreDamaged, backups
 from pbem.store.columns import Guarded, Json
+from tests import databases
 from tests.conftest import NOW, begin, mail
 from tests.flow.rig import DAY, DEADLINE, HOUR, MINUTE, WEEK
 
@@ -68,8 +69,8 @@ def damaged(empty_database: Path, tmp_path_factory: pytest.TempPathFactory) -> P
     """A folder with all those matches, each with a turn run and its letters queued."""
     folder = tmp_path_factory.mktemp("damaged")
     shutil.copy(empty_database, folder / "pbem.sqlite")
-    text = config.TEXT.replace("per_minute = 60", "per_minute = 100_000")
-    (folder / "pbem.toml").write_text(text, "utf-8")
+    written = config.TEXT.replace("per_minute = 60", "per_minute = 100_000")
+    (folder / "pbem.toml").write_text(written, "utf-8")
     for box in ("in", "out"):
         for part in ("cur", "new", "tmp"):
             (folder / "mail" / box / part).mkdir(parents=True)
@@ -329,3 +330,54 @@ def test_a_backup_is_made_of_a_damaged_database_and_isnt_put_back(run: Run) -> N
         code, said = run(*words)
         assert (code, len(named(said)), said.count("\n")) == (1, 1, 1), said
         assert "(row 1)" in said
+
+
+@pytest.fixture
+def on_postgres(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[str]:
+    """A house on PostgreSQL, with two matches; return the URL of its database."""
+    for url in databases.fresh(request, "postgresql"):
+        written = config.TEXT.replace("sqlite:///pbem.sqlite", url)
+        (tmp_path / "pbem.toml").write_text(written, "utf-8")
+        for box in ("in", "out"):
+            for part in ("cur", "new", "tmp"):
+                (tmp_path / "mail" / box / part).mkdir(parents=True)
+        yield url
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "value"),
+    [
+        ("matches", "settings", "[]"),
+        ("matches", "deadline", "infinity"),
+        ("matches", "began", "0044-03-15 BC"),
+        ("absences", "first", "infinity"),
+        ("letters", "facts", "5"),
+    ],
+)
+def test_postgresql_too_may_hold_what_cant_be_read(
+    on_postgres: str, tmp_path: Path, table: str, column: str, value: str
+) -> None:
+    house = config.load(tmp_path / "pbem.toml")
+    engine = store.open(on_postgres)
+    for name in ("broken", SOUND):
+        begin(engine, name)
+    with store.writing(engine) as session:
+        for match in session.scalars(select(Match).order_by(Match.id)):
+            _lived(session, match)
+    where = "name = 'broken'" if table == "matches" else f"id = (SELECT min(id) FROM {table})"
+    with engine.begin() as connection:
+        connection.execute(text(f"UPDATE {table} SET {column} = '{value}' WHERE {where}"))
+    with engine.connect() as connection:
+        (found,) = store.damage.found(connection)
+        assert str(found).startswith(f"{table}.{column} of broken (row 1) can't be read: ")
+    rounds.tick(engine, house, NEXT + MINUTE)
+    done = rounds.tick(engine, house, NEXT + DAY + HOUR)
+    engine.dispose()
+    outcomes = {one.match: one.outcome for one in done.ran}
+    assert outcomes[SOUND] == "ran"
+    assert outcomes["broken"] == ("ran" if table == "letters" else "failed")
+    with pytest.raises(StoreDamaged, match=f"{table}.{column} of broken"):
+        backups.backup(engine, tmp_path / "saved.sqlite", NEXT)
+    engine.dispose()
