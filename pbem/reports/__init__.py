@@ -35,11 +35,14 @@ What each kind takes besides:
 - `notice`: `about` (the subject), `sentences`, `remedies`.
 
 A game's own parts (`headline.txt`, `report.txt`, `report.html`, `form.txt`, `rules.txt`,
-`picture.svg`, `picture.txt`, `forecast.txt`) stand in `templates/<key>/`, for a game of another
-package in the folder `templates/<key>/` of that package; those missing are made up in
+`picture.svg`, `picture.txt`, `forecast.txt`, `reader.html`) stand in `templates/<key>/`, for a game
+of another package in the folder `templates/<key>/` of that package; those missing are made up in
 `templates/game/`. A template calls `part("form.txt")` for one of them as text, and `drawn()` for
 the picture, which then goes along. `once("hexem/steps.txt")` includes, as text, what says the same
-to all readers; it is rendered again only where a fact that it names has changed.
+to all readers; it is rendered again only where a fact that it names has changed. So is
+`once("hexem/standings.html")`, whole elements of markup, which is given its styles by itself: no
+rule of the sheet may count on what stands around it. What is the reader's own in it is told by a
+class with the seat's number, as `of-2`, for which `reader.html` has rules.
 """
 
 from pbem.reports.drawing import picture

@@ -4,13 +4,16 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pbem.marker import FORM_BEGIN, FORM_END, MARKER
 from pbem.reports.calendar import calendar
 from pbem.reports.drawing import picture, width
 from pbem.reports.templates import Ours, TemplateFault, environment, render
 from pbem.reports.wire import Picture, Words, one_line
+
+if TYPE_CHECKING:
+    from css_inline import CSSInliner
 
 LONGEST_SUBJECT = 200
 
@@ -70,15 +73,19 @@ def words(kind: str, facts: Mapping[str, Any], folder: Path | None = None) -> Wo
         return {"cid": made.cid, "alt": made.alt, "width": width(made.png)}
 
     context["drawn"] = drawn
+    apart: dict[str, str] = {}
+    context["apart"] = apart
     subject = one_line(render(plain, f"{kind}/subject.txt", context))
     text = _tidy(render(plain, f"{kind}/body.txt", context))
     html = render(markup, (f"{kind}/body.html",), context)
+    # Only where something has a place in it.
+    sheet = render(markup, "shared/style.css", context, once=True) if apart else ""
     tells = kind in _WITH_CALENDAR and context["deadline"] is not None and context["due"]
     summary = f"{facts.get('title')}: orders due in {facts.get('match')}"
     return Words(
         _shortened(subject),
         text,
-        _inlined(html) if html else None,
+        _inlined(html, sheet, apart) if html else None,
         tuple(pictures),
         calendar(facts, summary) if tells else None,
     )
@@ -135,11 +142,27 @@ def rules(game: str, options: Mapping[str, Any], folder: Path | None = None) -> 
     return _tidy(render(environment(folder, game, False), (f"{game}/rules.txt",), facts))
 
 
-def _inlined(html: str) -> str:
-    """Put the style sheet into the tags, for clients that drop it; the `@media` rules stay."""
-    import css_inline
+def _inlined(html: str, sheet: str, apart: Mapping[str, str]) -> str:
+    """Put the style sheet into the tags, for clients that drop it; the `@media` rules stay.
 
-    return css_inline.CSSInliner(keep_at_rules=True, load_remote_stylesheets=False).inline(html)
+    `apart` is the markup that all readers have in common, by its place.
+    """
+    html = _inliner().inline(html)
+    for place, part in apart.items():
+        html = html.replace(place, _part_inlined(part, sheet))
+    return html
+
+
+@lru_cache(maxsize=32)
+def _part_inlined(html: str, sheet: str) -> str:
+    return _inliner().inline_fragment(html, sheet)
+
+
+@cache
+def _inliner() -> "CSSInliner":
+    from css_inline import CSSInliner
+
+    return CSSInliner(keep_at_rules=True, load_remote_stylesheets=False)
 
 
 def _tidy(text: str) -> str:

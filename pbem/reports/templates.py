@@ -129,9 +129,24 @@ def render(
 
 
 def _once(texts: "Environment", context: "Context", name: str) -> str:
-    """Return what a text template says, rendered once for all readers to whom it says the same."""
-    text = render_once(texts, texts.get_template(name), context.get_all())
-    return text if context.environment.autoescape else Ours(text)
+    """Return what a template says, rendered once for all readers to whom it says the same.
+
+    A text is included as text. Of markup a letter keeps the place, for its styles are put in once
+    too; what is in a part of a letter, or in none, is included as it is.
+    """
+    env, facts = context.environment, dict(context.get_all())
+    if not name.endswith(".html"):
+        text = render_once(texts, texts.get_template(name), facts)
+        return text if env.autoescape else Ours(text)
+    from markupsafe import Markup
+
+    apart = facts.pop("apart", None)
+    markup = Markup(render_once(env, env.get_template(name), facts))
+    if apart is None:
+        return markup
+    place = Markup(f"<!-- {name} -->")
+    apart[place] = markup
+    return place
 
 
 def printable(value: Any) -> Any:

@@ -97,7 +97,8 @@ def test_standings_count_what_a_turn_brought_and_cost() -> None:
         ("Cora", 1, 0),
     ]
     assert [(r["armies"], r["armies_change"]) for r in rows] == [(11, 2), (2, -2), (1, -1)]
-    assert [r["me"] for r in rows] == [False, True, False]
+    assert hexem.page(done.state, "Bob", done.events)["me"] == rows[1]
+    assert hexem.page(done.state, None, done.events)["me"] is None
 
 
 def test_a_hex_changed_hands_only_if_its_owner_at_the_end_differs() -> None:
@@ -225,12 +226,57 @@ def test_rule_4_neutral_armies_hold(armies: int, held: str) -> None:
     assert "nobody" not in text
 
 
-def test_a_seat_that_is_out_is_marked_for_its_reader_alone() -> None:
-    state, _, events = after("A1=Ann9 A2=Bob1 A9=Cora1", "MUSTER A2")
-    out = "Bob has lost the last hex and is out of the game.</li>"
-    assert f'<li class="bad">{out}' in rendered("report.html", state, "Bob", events)
-    for other in ("Ann", "Cora", None):
-        assert f"<li>{out}" in rendered("report.html", state, other, events)
+def test_what_a_seat_has_won_and_lost_bears_its_number() -> None:
+    state, _, events = after("A1=Ann9 A2=Bob1 A3=-3 A9=Cora1", "MUSTER A2 A3")
+    html = rendered("report.html", state, None, events)
+    marks = re.findall(r'<li class="([^"]*)">(.*?)</li>', html)
+    assert [(mark, re.split(r"\W+", said)[:3]) for mark, said in marks] == [
+        ("gain-0 loss-1", ["1", "A2", "taken"]),
+        ("loss-1", ["Bob", "has", "lost"]),
+        ("gain-0", ["2", "A3", "taken"]),
+    ]
+    assert re.findall(r'<tr class="([^"]*)"><td[^>]*>(\w+)', html) == [
+        ("of-0", "Ann"),
+        ("of-2", "Cora"),
+        ("of-1", "Bob"),
+    ]
+
+
+def test_all_readers_share_what_is_told_of_the_turn() -> None:
+    shared = {
+        name: {
+            rendered(name, state, seat, events)
+            for state, events in war(3, 2)
+            for seat in (*state.seats, None)
+        }
+        for name in ("happened.html", "standings.html", "drawing.html")
+    }
+    phases = len(war(3, 2))
+    assert {name: len(found) for name, found in shared.items()} == dict.fromkeys(shared, phases)
+
+
+def rules(name: str) -> dict[tuple[bool, str], dict[str, str]]:
+    """Return the colours and weights of a sheet's rules, by whether they are for dark screens."""
+    css = render(environment(None, "hexem", True), name, {"seats": NAMES, "seat": NAMES[2]})
+    css = re.sub(r"/\*.*?\*/", "", css, flags=re.DOTALL)
+    light, _, dark = css.partition("@media (prefers-color-scheme: dark)")
+    return {
+        (is_dark, selector.strip()): {
+            name: value.removesuffix(" !important")
+            for name, value in re.findall(r"([\w-]+): ([^;]+);", body)
+        }
+        for is_dark, part in ((False, light), (True, dark))
+        for selectors, body in re.findall(r"([^{}]+)\{([^{}]*)\}", part.lstrip(" {"))
+        for selector in selectors.rpartition(">")[2].split(",")
+    }
+
+
+def test_the_reader_s_own_is_coloured_as_in_other_games() -> None:
+    ours, all_games = rules("hexem/reader.html"), rules("shared/style.css")
+    twins = {"table.data tr.me": ".of-2", "table.data tr.me td": ".of-2 td", ".good": ".gain-2"}
+    twins[".bad"] = ".loss-2"
+    found = {key: body for key, body in all_games.items() if key[1] in twins}
+    assert ours == {(dark, twins[name]): body for (dark, name), body in found.items()}
 
 
 def test_a_wrapped_line_of_the_musters_hangs_beside_its_number() -> None:

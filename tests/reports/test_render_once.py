@@ -1,6 +1,7 @@
 """What is rendered once for all readers: as long as what it shows, and how, stays the same."""
 
 import os
+import re
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pbem.reports import TemplateFault, reread
+from pbem.reports import TemplateFault, reread, words
 from pbem.reports.templates import environment, render
 
 Facts = dict[str, Any]
@@ -21,6 +22,7 @@ def put(tmp_path: Path) -> Any:
 
     def write(name: str, text: str) -> None:
         path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
         path.write_text(text)
         os.utime(path, (time := next(times), time))
         reread()
@@ -131,3 +133,24 @@ def test_what_may_be_missing_is_left_out(once: Any, put: Any) -> None:
     assert once(a=1, b=2) == "12"
     put("gone.txt", "!")
     assert once(a=1, b=3) == "1!3"
+
+
+def test_a_letter_has_the_markup_that_is_rendered_once_in_its_place_with_its_styles(
+    facts: dict[str, Any], put: Any, tmp_path: Path
+) -> None:
+    put("fencing/report.html", '<p>before</p>{{ once("fencing/hits.html") }}<p>after</p>')
+    put("fencing/hits.html", '{{ once("fencing/more.html") }}<p class="hit-0">{{ view.best }}</p>')
+    put("fencing/more.html", "<h3>Hits</h3>")
+    put("fencing/reader.html", '<style data-css-inline="keep">.hit-0 { color: red; }</style>')
+    for seat in ("Ann", "Bob"):
+        given = {**facts, "seat": seat, "view": {"best": f"<{seat}>"}}
+        html = words("report", given, tmp_path).html
+        assert html is not None
+        assert "<!-- fencing" not in html
+        assert html.count(".hit-0 { color: red; }") == 1
+        told = re.search(r"before</p><h3 style=.*?>Hits</h3>(<p.*?)</p><p[^>]*>after", html)
+        assert told
+        assert told[1].endswith(f">&lt;{seat}&gt;")
+        assert 'class="hit-0"' in told[1]
+        assert "margin: 0 0 12px 0" in told[1]
+        assert "red" not in told[1]

@@ -34,14 +34,12 @@ def page(state: State, seat: str | None, events: Sequence[Event]) -> dict[str, A
     how the match ended, if it did by itself. `picture`: the layout of the picture.
     """
     common = _common(state, *events)
-    standings = [{**row, "me": row["seat"] == seat} for row in common["standings"]]
     front, chances = [], []
     if seat is not None and state.phase == "muster":
         front, chances = _fronts(state)[seat], _chances(state)[seat]
     return {
         **common,
-        "standings": standings,
-        "me": next((row for row in standings if row["me"]), None),
+        "me": next((row for row in common["standings"] if row["seat"] == seat), None),
         "front": _listed(front),
         "chances": _listed(chances),
     }
