@@ -105,12 +105,18 @@ def _prepare_postgresql(connection: Any, _record: Any) -> None:
 def _prepare_sqlite(connection: Any, _record: Any) -> None:
     # Transactions are begun by us: the driver's own way begins them late and commits early.
     connection.isolation_level = None
+    # Of a text that somebody wrote in another encoding the driver makes an error of the query.
+    connection.text_factory = _text
     cursor = connection.cursor()
     cursor.execute(f"PRAGMA busy_timeout = {PATIENCE}")
     cursor.execute("PRAGMA journal_mode = WAL")
     cursor.execute("PRAGMA synchronous = FULL")
     cursor.execute("PRAGMA foreign_keys = ON")
     cursor.close()
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
 
 
 def _begin_sqlite(connection: Connection) -> None:

@@ -235,7 +235,8 @@ def _left() -> list[str]:
     found = []
     for file in Path("mail", "out", "new").iterdir():
         letter = message_from_bytes(file.read_bytes())
-        found.append(f"{letter['to']}: {make_header(decode_header(letter['subject']))}")
+        to, about = (str(make_header(decode_header(letter[one]))) for one in ("to", "subject"))
+        found.append(f"{to}: {about}")
     return found
 
 
@@ -330,6 +331,13 @@ def test_a_backup_is_made_of_a_damaged_database_and_isnt_put_back(run: Run) -> N
         code, said = run(*words)
         assert (code, len(named(said)), said.count("\n")) == (1, 1, 1), said
         assert "(row 1)" in said
+
+
+def test_a_text_of_another_encoding_is_read_as_far_as_it_can_be(run: Run) -> None:
+    edit("UPDATE seats SET person = CAST(x'4afc72' AS TEXT) WHERE name = 'Ann'")
+    assert run("show", SOUND)[0] == 0
+    run("tick", at=NEXT - HOUR)
+    assert any("J\N{REPLACEMENT CHARACTER}r" in one for one in _left())
 
 
 @pytest.fixture
