@@ -12,6 +12,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from sqlalchemy import or_, select
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from pbem import deadlines, matches, schedule, store
@@ -219,12 +220,15 @@ def remind(session: Session, now: datetime) -> int:
             if match.deadline - match.began <= before:
                 continue
             awaited = matches.phase(session, match).awaited
-        except ValueError:
-            continue
+        except DBAPIError:
+            raise
         except store.StoreDamaged as error:
             says = [str(store.damage.located(session.connection(), error))]
             about = f"Nobody is reminded in {match.name}: it is damaged"
             matches.tell_gm(session, match, now, about, says, ["pbem doctor names all that is so"])
+            continue
+        # Whatever else can't be read, the others are reminded.
+        except Exception:
             continue
         for seat in match.seats:
             if seat.name in awaited:

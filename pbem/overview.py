@@ -97,6 +97,8 @@ def _status_of(session: Session, match: Match, now: datetime) -> Json:
         found["fault"] = str(error)
     except store.StoreDamaged as error:
         found["fault"] = _told(session, error)
+    except TypeError as error:
+        found["fault"] = f"{match.name} is damaged: {error}; `pbem doctor` names its row"
     return found
 
 

@@ -177,6 +177,8 @@ def _send_one(
     """Send a letter and mark it; return what came of it, `None` where it is not for us to send."""
     try:
         letter = desk.letter(one.number, one.match)
+        # It is too late to find that damaged once the letter has left.
+        tries = letter.tries + 1 if letter else 0
     except DBAPIError:
         raise
     # A row that can't be read must not stop the letters of other matches.
@@ -188,7 +190,7 @@ def _send_one(
         return _put_off(marks, one, now, str(store.damage.located(marks, error)))
     if letter is None or verdict is None:
         return None
-    verdict, marked = _marked(letter, now, verdict)
+    verdict, marked = _marked(letter, tries, now, verdict)
     if verdict.status == "failed":
         with store.writing(marks.engine) as session:
             session.connection().execute(_MARK, marked)
@@ -239,10 +241,12 @@ def _tried(
     return Verdict("later", done.why, left=True, unsure=isinstance(done, Unsure))
 
 
-def _marked(letter: Letter, now: datetime, verdict: Verdict) -> tuple[Verdict, dict[str, Any]]:
+def _marked(
+    letter: Letter, tries: int, now: datetime, verdict: Verdict
+) -> tuple[Verdict, dict[str, Any]]:
     """Return how a letter is marked by what came of it; one that was tried for days, or may have
     arrived some times already, is given up: that is the verdict then."""
-    tries = letter.tries + (verdict.status != "dropped")
+    tries -= verdict.status == "dropped"
     marked: dict[str, Any] = {"number": letter.id, "tries": tries}
     unsure = letter.facts.get("unsure", 0) + verdict.unsure
     if verdict.unsure:

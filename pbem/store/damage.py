@@ -3,16 +3,28 @@
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, FromClause, Select, Table, null, select
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    Engine,
+    FromClause,
+    LargeBinary,
+    Select,
+    Table,
+    null,
+    select,
+)
 from sqlalchemy.exc import DBAPIError
 
-from pbem.store.columns import Guarded, StoreDamaged, Unreadable
+from pbem.store.columns import StoreDamaged, Unreadable
 from pbem.store.tables import Base, Match, Seat
 
 # Rows looked at a time: a turn's may have some hundred kilobytes.
 _BATCH = 100
 # So many rows are named where several are damaged alike.
 _MOST = 3
+_NAMED = {int: "no number", str: "no text"}
 
 
 def found(connection: Connection, columns: Collection[str] = ()) -> Iterator[StoreDamaged]:
@@ -22,17 +34,26 @@ def found(connection: Connection, columns: Collection[str] = ()) -> Iterator[Sto
     """
     for table in Base.metadata.sorted_tables:
         wanted = [
-            one.name
+            one
             for one in table.columns
-            if isinstance(one.type, Guarded) and (not columns or one.type.column in columns)
+            if not isinstance(one.type, LargeBinary) and (not columns or _name(one) in columns)
         ]
         if not wanted:
             continue
+        kinds = [kind if (kind := one.type.python_type) in _NAMED else None for one in wanted]
         query = _rows(table, wanted).execution_options(yield_per=_BATCH)
         for key, match, *values in connection.execute(query):
-            for value in values:
+            for column, kind, value in zip(wanted, kinds, values, strict=True):
                 if isinstance(value, Unreadable):
                     yield StoreDamaged(value, _named(key, match))
+                # SQLite takes any value for a number, or a text.
+                elif kind and value is not None and not isinstance(value, kind):
+                    wrong = f"{value!r:.40} is {_NAMED[kind]}"
+                    yield StoreDamaged(Unreadable(_name(column), wrong, value), _named(key, match))
+
+
+def _name(column: Column[Any]) -> str:
+    return f"{column.table.name}.{column.name}"
 
 
 def check(row: Base) -> None:
@@ -42,7 +63,7 @@ def check(row: Base) -> None:
             raise StoreDamaged(value)
 
 
-def _rows(table: Table, columns: Collection[str]) -> Select[Any]:
+def _rows(table: Table, columns: Collection[Column[Any]]) -> Select[Any]:
     """Return the query for a table's keys, with the name of each row's match, and some columns."""
     matches, seats = Match.__table__, Seat.__table__
     (key,) = table.primary_key.columns
@@ -55,7 +76,7 @@ def _rows(table: Table, columns: Collection[str]) -> Select[Any]:
         origin = origin.outerjoin(matches, seats.c.match_id == matches.c.id)
     elif table is not matches:
         name = null()
-    query = select(key, name, *(table.c[one] for one in columns))
+    query = select(key, name, *columns)
     return query.select_from(origin).order_by(key)
 
 

@@ -61,6 +61,8 @@ LOOKED_AT = {
 PLAYED = LOOKED_AT - {"matches.created", "matches.reminded"} | {"turns.missing", "turns.orders"}
 SENT = SHOWN | {"letters.facts", "letters.created"}
 
+_LAST_TWO = "(SELECT id FROM matches ORDER BY id DESC LIMIT 2)"
+
 Run = Callable[..., tuple[int, str]]
 
 
@@ -331,6 +333,25 @@ def test_a_backup_is_made_of_a_damaged_database_and_isnt_put_back(run: Run) -> N
         code, said = run(*words)
         assert (code, len(named(said)), said.count("\n")) == (1, 1, 1), said
         assert "(row 1)" in said
+
+
+@pytest.mark.parametrize(
+    ("table", "column"), [("matches", "turn"), ("letters", "tries"), ("turns", "number")]
+)
+def test_a_number_that_is_none_hinders_no_other_match(run: Run, table: str, column: str) -> None:
+    edit(
+        f"DELETE FROM letters WHERE match_id NOT IN {_LAST_TWO}",
+        f"DELETE FROM matches WHERE id NOT IN {_LAST_TWO}",
+        f"UPDATE {table} SET {column} = 'x' WHERE id = (SELECT max(id) FROM {table} WHERE "
+        f"{'id' if table == 'matches' else 'match_id'} = (SELECT min(id) FROM matches))",
+    )
+    code, said = run("doctor")
+    assert (code, f"{table}.{column} of " in said, "'x' is no number" in said) == (1, True, True)
+    run("status")
+    for at in (NEXT - HOUR, NEXT + MINUTE, NEXT + DAY + HOUR):
+        run("tick", at=at)
+    found = {one["match"]: one for one in json.loads(run("status", "--json")[1])["matches"]}
+    assert found[SOUND]["turn"] == 2
 
 
 def test_a_text_of_another_encoding_is_read_as_far_as_it_can_be(run: Run) -> None:
