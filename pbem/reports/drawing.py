@@ -22,7 +22,7 @@ def picture(svg: str) -> bytes:
     Raise `ValueError` where it is no SVG that can be drawn, or a far too great one.
     """
     # It imports Pillow, which a tick that draws nothing does without.
-    from pbem.reports import pieces
+    from pbem.reports import pieces, shapes
 
     across, down = (max(1, length * SCALE) for length in size(svg))
     if across * down > _MOST_PIXELS:
@@ -31,7 +31,7 @@ def picture(svg: str) -> bytes:
         )
     try:
         return pieces.laid(svg, SCALE, _drawn)
-    except pieces.Unfit:
+    except shapes.Unfit:
         if depth(svg) > _DEEPEST:
             raise ValueError(f"its elements are nested more than {_DEEPEST} deep") from None
         return _drawn(svg, SCALE)

@@ -63,6 +63,27 @@ class Piece:
         """Whether nothing of it mixes with what lies beneath."""
         return all(colour[3] in (0, 255) for colour in self.shades)
 
+    def onto(self, lower: "Piece", x: int, y: int) -> "Piece | None":
+        """Return this piece, placed at a pixel of another one, and that as one piece; `None` where
+        it doesn't lie all within one opaque colour, or a single pixel stands for all of one."""
+        if 1 in (len(self.pixels), len(lower.pixels)):
+            return None
+        (left, top, right, bottom), (wide, high) = self.at(x, y), self.size
+        ground = lower.within((left, top, right, bottom))
+        beneath = ground.pixels[0] if ground.size == (wide, high) else 0
+        if lower.colours[beneath][3] < 255 or ground.pixels.count(beneath) < wide * high:
+            return None
+        colours = (_over(upper, lower.colours[beneath]) for upper in self.colours[1:])
+        shift = len(lower.colours) - 1
+        table = bytes([beneath, *range(shift + 1, shift + len(self.colours))]).ljust(256, b"\0")
+        upper, pixels = self.pixels.translate(table), bytearray(lower.pixels)
+        stride = lower.size[0]
+        first = (top - lower.box[1]) * stride + left - lower.box[0]
+        for row in range(high):
+            at = first + row * stride
+            pixels[at : at + wide] = upper[row * wide : (row + 1) * wide]
+        return Piece((*lower.colours, *colours), bytes(pixels), lower.box)
+
     def within(self, box: Box) -> "Piece":
         """Return what lies in a box; it has no pixels where that is nothing."""
         left, top = map(max, self.box[:2], box[:2])

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from hashlib import sha256
 from io import BytesIO
 from random import Random
+from typing import Any
 
 import pytest
 from PIL import Image, ImageChops
@@ -167,6 +168,28 @@ def test_what_is_in_a_small_group_looks_as_in_a_great_one(inside: str) -> None:
     )
     assert ImageChops.difference(one, other).getextrema() == ((0, 0),) * 4
     assert unlike(one, laid(svg(""))) > 0.01
+
+
+def test_a_text_within_one_colour_of_a_shape_is_one_piece_with_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lay, lain = pieces.Sheet.lay, []
+
+    def noted(*given: Any) -> None:
+        lain.append(given)
+        lay(*given)
+
+    monkeypatch.setattr(pieces.Sheet, "lay", noted)
+
+    def count(inside: str) -> int:
+        lain.clear()
+        laid(svg(f'<g transform="translate(50.3 40.6)">{inside}</g>'))
+        return len(lain)
+
+    one = count(HEX)
+    assert count(IN_GROUPS["within"]) == one
+    assert count(IN_GROUPS["within"] + '<text y="-6" fill="#fff">A1</text>') == one + 1
+    assert count(IN_GROUPS["over the edge"]) == count(IN_GROUPS["over a ring"]) == one + 1
 
 
 def test_what_is_all_clear_changes_no_pixel() -> None:
