@@ -40,14 +40,14 @@ def found(connection: Connection, columns: Collection[str] = ()) -> Iterator[Sto
         ]
         if not wanted:
             continue
-        kinds = [kind if (kind := one.type.python_type) in _NAMED else None for one in wanted]
+        kinds = [one.type.python_type for one in wanted]
         query = _rows(table, wanted).execution_options(yield_per=_BATCH)
         for key, match, *values in connection.execute(query):
             for column, kind, value in zip(wanted, kinds, values, strict=True):
                 if isinstance(value, Unreadable):
                     yield StoreDamaged(value, _named(key, match))
                 # SQLite takes any value for a number, or a text.
-                elif kind and value is not None and not isinstance(value, kind):
+                elif kind in _NAMED and value is not None and not isinstance(value, kind):
                     wrong = f"{value!r:.40} is {_NAMED[kind]}"
                     yield StoreDamaged(Unreadable(_name(column), wrong, value), _named(key, match))
 
