@@ -323,9 +323,7 @@ def _work(session: Session, config: Config, now: datetime) -> Iterator[Check]:
     for number in range(1, len(config.sources) + 1):
         fetched = store.remembered(session, f"source {number}", "fetched")
         # One that never was is new, or has been tried above.
-        if not ticked or not fetched:
-            continue
-        if ticked - fetched > LONGEST_SILENCE:
+        if ticked and fetched and ticked - fetched > LONGEST_SILENCE:
             why = f"mail was last taken in from source {number} at {fetched.isoformat()}"
             yield _fault("mailbox", why, "see what `pbem fetch` says; no turn is run until then")
 

@@ -153,11 +153,6 @@ def named(said: str) -> set[str]:
     return {column for column in COLUMNS if f"{column} " in said}
 
 
-def columns_of(names: set[str]) -> set[str]:
-    """The columns that are damaged in some matches."""
-    return {CASES[name][0] for name in names}
-
-
 def test_status_names_what_is_damaged_and_tells_of_all_other_matches(run: Run) -> None:
     code, said = run("status", "--json")
     found = {one["match"]: one for one in json.loads(said)["matches"]}
@@ -261,11 +256,6 @@ def test_each_tick_does_its_work_for_all_other_matches(run: Run) -> None:
     assert sum("matches-deadline" in one for one in told) == 2
 
 
-def _is_filed(piece: dict[str, str]) -> bool:
-    """Tell whether a mail's orders were taken after the first turn."""
-    return piece["status"] == "filed" and piece["time"] > DEADLINE.isoformat()
-
-
 def test_mail_for_a_damaged_match_is_kept_and_that_for_others_is_filed(run: Run) -> None:
     broken = {f"{name}-0" for name in ("matches-settings", "matches-deadline", "turns-ran")}
     for number, name in enumerate((*sorted(broken), SOUND)):
@@ -276,8 +266,8 @@ def test_mail_for_a_damaged_match_is_kept_and_that_for_others_is_filed(run: Run)
     shunted = run("letters", "--shunted")[1]
     assert shunted.count("\n") == len(broken)
     assert named(shunted) == {CASES[name][0] for name in broken}
-    (came,) = (one for one in json.loads(run("letters", "--json")[1]) if _is_filed(one))
-    assert came["match"] == SOUND
+    filed = [one for one in json.loads(run("letters", "--json")[1]) if one["status"] == "filed"]
+    assert [one["match"] for one in filed if one["time"] > DEADLINE.isoformat()] == [SOUND]
 
 
 def edit(*queries: str) -> None:
