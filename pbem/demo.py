@@ -19,7 +19,7 @@ from sqlalchemy import Engine, select
 
 from pbem import config as configs
 from pbem import game as games
-from pbem import gm, matches, rounds, store, turns
+from pbem import gm, making, matches, rounds, store
 from pbem.config import Config
 from pbem.faults import Wrong
 
@@ -87,16 +87,16 @@ def _play(
 ) -> Generator[str, None, datetime]:
     """Play one match to its end; returns the time it ended."""
     match = f"{key}1"[:32]
-    plan = turns.Plan(
+    plan = making.Plan(
         game=key,
         match=match,
-        players=tuple(turns.Player(name, (address,)) for name, address in PLAYERS.items()),
+        players=tuple(making.Player(name, (address,)) for name, address in PLAYERS.items()),
         options={"seed": f"{seed} {key}", **OPTIONS.get(key, {})},
         schedules=("daily 20:00",),
         zone="Europe/Berlin",
     )
     with store.writing(engine) as session:
-        deadline = turns.begin(session, plan, now).deadline
+        deadline = making.begin(session, plan, now).deadline
     rng = Random(f"{seed} {key} players")
     letters = 0
     office = _Office(config.folder / "mail" / "out")

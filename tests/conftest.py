@@ -9,7 +9,7 @@ import pytest
 from hypothesis import settings
 from sqlalchemy import Engine
 
-from pbem import config, intake, matches, store, turns
+from pbem import config, intake, making, matches, store
 from pbem.config import Config
 from tests import databases
 from tests.databases import both, postgres
@@ -77,19 +77,19 @@ def engine(house: Config) -> Iterator[Engine]:
 
 def begin(engine: Engine, name: str = "hexem1", now: datetime = NOW, **options: object) -> None:
     """Begin a match of Hexem for Ann and Bob, trusting addresses, due every Sunday evening."""
-    plan = turns.Plan(
+    plan = making.Plan(
         game="hexem",
         match=name,
         players=(
-            turns.Player("Ann", ("ann@example.org",)),
-            turns.Player("Bob", ("bob@example.org", "bob@work.example.org")),
+            making.Player("Ann", ("ann@example.org",)),
+            making.Player("Bob", ("bob@example.org", "bob@work.example.org")),
         ),
         options={"trust": "address", "board": BOARD, "seed": "secret", **options},
         schedules=("weekly Sun 20:00",),
         zone="Europe/Berlin",
     )
     with store.writing(engine) as session:
-        turns.begin(session, plan, now)
+        making.begin(session, plan, now)
 
 
 def idle(engine: Engine, name: str = "hexem1", now: datetime = NOW) -> None:

@@ -14,8 +14,8 @@ from pbem.cli import DONE, FAILED, LATER, Desk
 from pbem.faults import Damaged, Wrong
 
 if TYPE_CHECKING:
+    from pbem.making import Player
     from pbem.store import Match
-    from pbem.turns import Player
 
 app = typer.Typer()
 
@@ -47,7 +47,7 @@ def new(
     as_json: AsJson = False,
 ) -> None:
     """Make a match, and write to its players."""
-    from pbem import store, turns
+    from pbem import making, store
 
     desk: Desk = context.obj
     config = desk.config()
@@ -55,7 +55,7 @@ def new(
     if not 0 <= opened <= _MOST_OPEN:
         raise Wrong(f"--open {opened}: write a number of seats from 0 to {_MOST_OPEN}")
     try:
-        plan = turns.Plan(
+        plan = making.Plan(
             game=game,
             match=match,
             players=_players(seat or (), config.mail.address),
@@ -65,7 +65,7 @@ def new(
             open_seats=opened,
         )
         with store.writing(desk.engine(config)) as session:
-            made = turns.begin(session, plan, desk.now)
+            made = making.begin(session, plan, desk.now)
             seats = [one.name for one in made.seats]
             deadline = made.deadline.isoformat() if made.deadline else None
             told = f"the deadline is {when(made.deadline, made.zone)}"
@@ -81,7 +81,7 @@ def new(
 
 def _players(seats: list[str] | tuple[()], mailbox: str) -> "tuple[Player, ...]":
     from pbem.identity import is_mailbox
-    from pbem.turns import Player
+    from pbem.making import Player
 
     found: list[Player] = []
     for text in seats:

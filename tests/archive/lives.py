@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from pbem import archive, intake, matches, store, turns
+from pbem import archive, intake, making, matches, store, turns
 from pbem import game as games
 from pbem.config import Config
 from pbem.game import Json
@@ -30,16 +30,16 @@ SECRETS = ("secret words to Bob", "secret words of nobody", "secret words to the
 
 def begin(engine: Engine, key: str, name: str = "match1", **options: Any) -> None:
     """Begin a match of a game for three."""
-    plan = turns.Plan(
+    plan = making.Plan(
         game=key,
         match=name,
-        players=tuple(turns.Player(one, (f"{one.lower()}@example.org",)) for one in PEOPLE),
+        players=tuple(making.Player(one, (f"{one.lower()}@example.org",)) for one in PEOPLE),
         options={"seed": SEED, "trust": "address", **options},
         schedules=("weekly Sun 20:00",),
         zone="Europe/Berlin",
     )
     with store.writing(engine) as session:
-        turns.begin(session, plan, NOW)
+        making.begin(session, plan, NOW)
 
 
 def send_orders(

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from sqlalchemy import Engine, func, select
 
-from pbem import config, intake, matches, outbox, rounds, store, turns
+from pbem import config, intake, making, matches, outbox, rounds, store
 from pbem.config import Config
 from pbem.reports import words
 from pbem.store import Letter, Message, Seat, Sheet
@@ -88,16 +88,16 @@ def begin(engine: Engine) -> None:
     """Begin matches of Hexem for eight."""
     with store.writing(engine) as session:
         for number in range(MATCHES):
-            plan = turns.Plan(
+            plan = making.Plan(
                 game="hexem",
                 match=f"m{number}",
                 players=tuple(
-                    turns.Player(seat, (f"{seat.lower()}{number}@example.org",)) for seat in SEATS
+                    making.Player(seat, (f"{seat.lower()}{number}@example.org",)) for seat in SEATS
                 ),
                 options={},
                 schedules=("weekly Sun 20:00",),
             )
-            turns.begin(session, plan, NOW)
+            making.begin(session, plan, NOW)
 
 
 def floor(folder: Path, mails: Sequence[bytes]) -> float:

@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Engine, create_engine, func, insert, make_url, select, text, update
 
-from pbem import config, matches, outbox, rounds, store, turns
+from pbem import config, making, matches, outbox, rounds, store, turns
 from pbem.config import Config
 from pbem.outbox.desk import Desk
 from pbem.post import Accepted
@@ -136,15 +136,15 @@ def begin(engine: Engine, count: int) -> None:
     """Have matches in their second phase, all orders sent: a few are played, the others copied."""
     early = NOW - timedelta(days=2, minutes=1)
     for number in range(min(count, PLAYED)):
-        plan = turns.Plan(
+        plan = making.Plan(
             game="hexem",
             match=f"h{number}",
-            players=tuple(turns.Player(one, (f"{one.lower()}@example.org",)) for one in SEATS),
+            players=tuple(making.Player(one, (f"{one.lower()}@example.org",)) for one in SEATS),
             options={"seed": str(number)},
             schedules=("after 48h",),
         )
         with store.writing(engine) as session:
-            turns.begin(session, plan, early)
+            making.begin(session, plan, early)
         order(engine, plan.match)
         turns.run(engine, plan.match, NOW, NOW)
         order(engine, plan.match)

@@ -247,12 +247,12 @@ def test_resign_leaves_the_seat_vacant(ask: Ask, engine: Engine, post: Post) -> 
 
 
 def test_resign_before_the_match_begins_opens_the_seat_again(engine: Engine, post: Post) -> None:
-    from pbem import turns
+    from pbem import making
 
-    players = (turns.Player("Ann", ("ann@example.org",)), turns.Player("Bob", ("b@example.org",)))
-    plan = turns.Plan("hexem", "hexem1", players, {"trust": "address"}, open_seats=1)
+    players = (making.Player("Ann", ("ann@example.org",)), making.Player("Bob", ("b@example.org",)))
+    plan = making.Plan("hexem", "hexem1", players, {"trust": "address"}, open_seats=1)
     with store.writing(engine) as session:
-        turns.begin(session, plan, NOW)
+        making.begin(session, plan, NOW)
     assert post(mail("RESIGN")).status == "answered"
     row = the_match(engine)
     assert ([seat.name for seat in row.seats], row.open_seats) == (["Bob"], 2)
@@ -294,17 +294,17 @@ def test_our_own_address_is_nobody_s_new_one(ask: Ask, engine: Engine) -> None:
 def test_join_from_a_stranger_is_asked_once_and_quotes_nothing(
     engine: Engine, house: Config, post: Post
 ) -> None:
-    from pbem import turns
+    from pbem import making
 
-    plan = turns.Plan(
+    plan = making.Plan(
         game="hexem",
         match="hexem2",
-        players=(turns.Player("Ann", ("ann@example.org",)),),
+        players=(making.Player("Ann", ("ann@example.org",)),),
         options={"board": "x3 x3 x3\n . . .\ny3 y3 y3\n"},
         open_seats=1,
     )
     with store.writing(engine) as session:
-        turns.begin(session, plan, NOW)
+        making.begin(session, plan, NOW)
     sender = "Zoe <zoe@example.com>"
     words = "JOIN hexem2\nBuy cheap watches at http://spam.example"
     assert post(mail(words, sender=sender, subject="watches")).status == "answered"

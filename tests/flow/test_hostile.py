@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select
 
-from pbem import identity, intake, matches, outbox, store, turns
+from pbem import identity, intake, making, matches, outbox, store
 from pbem.config import Config
 from pbem.store import Message, Sheet
 from tests.conftest import BOARD, NOW, Post, begin, mail
@@ -195,11 +195,11 @@ def test_what_a_display_name_brings_comes_to_no_life(
 def test_what_the_name_of_somebody_who_joins_brings_comes_to_no_life(
     engine: Engine, house: Config, post: Post, name: str
 ) -> None:
-    players = (turns.Player("Ann", ("ann@example.org",)),)
+    players = (making.Player("Ann", ("ann@example.org",)),)
     options = {"board": BOARD, "trust": "address"}
     with store.writing(engine) as session:
-        plan = turns.Plan("hexem", "hexem1", players, options, open_seats=1)
-        turns.begin(session, plan, NOW)
+        plan = making.Plan("hexem", "hexem1", players, options, open_seats=1)
+        making.begin(session, plan, NOW)
     quoted = name if name.startswith("=?") else '"' + name.replace('"', "") + '"'
     sender = f"{quoted} <bob@example.org>"
     taken = post(mail("JOIN hexem1", sender=sender))

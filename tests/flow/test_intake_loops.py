@@ -9,7 +9,7 @@ from typing import Literal
 import pytest
 from sqlalchemy import Engine, select
 
-from pbem import config, identity, intake, matches, outbox, store, turns
+from pbem import config, identity, intake, making, matches, outbox, store
 from pbem.config import Config
 from pbem.intake import answers, receipts
 from pbem.post import Refused, Sent
@@ -30,10 +30,10 @@ class Installation:
         shutil.copy(empty, folder)
         self.config = config.load(folder / "pbem.toml")
         self.engine = store.open(self.config.database_url)
-        players = (turns.Player("Ann", (player,)), turns.Player("Bob", ("bob@example.org",)))
+        players = (making.Player("Ann", (player,)), making.Player("Bob", ("bob@example.org",)))
         options = {"trust": "address", "board": BOARD}
         with store.writing(self.engine) as session:
-            turns.begin(session, turns.Plan("hexem", "m", players, options), NOW)
+            making.begin(session, making.Plan("hexem", "m", players, options), NOW)
 
     def sent(self, now: datetime) -> list[bytes]:
         """Send what is queued, and return what goes to the player."""

@@ -83,16 +83,19 @@ def test_several_tags_are_asked_which(engine: Engine, post: Post) -> None:
 def test_the_tag_of_a_match_one_has_no_seat_in_is_not_taken_for_another(
     match: str, engine: Engine, post: Post
 ) -> None:
-    from pbem import turns
+    from pbem import making
 
-    plan = turns.Plan(
+    plan = making.Plan(
         game="hexem",
         match="hexem2",
-        players=(turns.Player("Cleo", ("c@example.org",)), turns.Player("Dan", ("d@example.org",))),
+        players=(
+            making.Player("Cleo", ("c@example.org",)),
+            making.Player("Dan", ("d@example.org",)),
+        ),
         options={"board": "x3 x3 x3\n . . .\ny3 y3 y3\n"},
     )
     with store.writing(engine) as session:
-        turns.begin(session, plan, NOW)
+        making.begin(session, plan, NOW)
     taken = post(mail("BID x 2", subject="[hexem2] orders"))
     assert taken == intake.Taken("answered", "you have no seat in hexem2")
     assert sheets(engine) == []

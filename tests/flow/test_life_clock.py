@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from sqlalchemy import Engine
 
-from pbem import brakes, players, store, turns
+from pbem import brakes, making, players, store, turns
 from pbem.turns import Ran
 from tests.conftest import BOARD, NOW, begin, idle
 from tests.flow.rig import (
@@ -417,16 +417,19 @@ def test_deadlines_keep_the_wall_clock_over_a_change_of_the_clocks(
     engine: Engine, zone: str, begun: str, first: str, second: str
 ) -> None:
     start = datetime.fromisoformat(f"{begun}T12:00+00:00")
-    plan = turns.Plan(
+    plan = making.Plan(
         game="hexem",
         match="hexem1",
-        players=(turns.Player("Ann", ("a@example.org",)), turns.Player("Bob", ("b@example.org",))),
+        players=(
+            making.Player("Ann", ("a@example.org",)),
+            making.Player("Bob", ("b@example.org",)),
+        ),
         options={"board": BOARD},
         schedules=("weekly Sun 20:00",),
         zone=zone,
     )
     with store.writing(engine) as session:
-        turns.begin(session, plan, start)
+        making.begin(session, plan, start)
     due = the_match(engine).deadline
     assert due == datetime.fromisoformat(f"{first}+00:00")
     idle(engine, now=start)

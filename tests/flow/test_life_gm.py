@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import Engine, inspect, select
 
-from pbem import identity, matches, outbox, overview, rounds, store, turns
+from pbem import identity, making, matches, outbox, overview, rounds, store, turns
 from pbem.config import Config
 from pbem.game import Json
 from pbem.store import Letter, Match, Message
@@ -236,15 +236,15 @@ def test_several_lines_are_carried_out_one_after_the_other_and_one_refused_leave
 
 def _empires(engine: Engine) -> None:
     people = ("Ann", "Bob", "Cleo")
-    plan = turns.Plan(
+    plan = making.Plan(
         game="empires",
         match="empires1",
-        players=tuple(turns.Player(one, (f"{one.lower()}@example.org",)) for one in people),
+        players=tuple(making.Player(one, (f"{one.lower()}@example.org",)) for one in people),
         options={"trust": "address", "seed": "secret"},
         schedules=("weekly Sun 20:00",),
     )
     with store.writing(engine) as session:
-        turns.begin(session, plan, NOW)
+        making.begin(session, plan, NOW)
 
 
 def test_orders_of_the_game_are_filed_for_the_turn_and_add_to_those_before(

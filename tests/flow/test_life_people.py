@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 from sqlalchemy import Engine, select
 
-from pbem import brakes, matches, outbox, players, store, turns
+from pbem import brakes, making, matches, outbox, players, store
 from pbem.config import Config
 from pbem.store import Applicant, Tenure
 from tests.conftest import BOARD, NOW, Post, begin, idle, mail
@@ -34,17 +34,17 @@ AFTER = DEADLINE + MINUTE
 
 
 def _open(engine: Engine, seats: int = 2, named: tuple[str, ...] = ()) -> None:
-    plan = turns.Plan(
+    plan = making.Plan(
         game="hexem",
         match="hexem1",
-        players=tuple(turns.Player(one, (f"{one.lower()}@example.org",)) for one in named),
+        players=tuple(making.Player(one, (f"{one.lower()}@example.org",)) for one in named),
         options={"trust": "address", "board": BOARD, "seed": "secret"},
         schedules=("weekly Sun 20:00",),
         zone="Europe/Berlin",
         open_seats=seats,
     )
     with store.writing(engine) as session:
-        turns.begin(session, plan, NOW)
+        making.begin(session, plan, NOW)
 
 
 def _apply(engine: Engine, person: str, at: datetime = NOW) -> int | None:

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Engine, select
 
 from pbem import game as games
-from pbem import matches, outbox, store, turns
+from pbem import making, matches, outbox, store
 from pbem.config import Config
 from pbem.store import Letter, Turn
 from tests.conftest import NOW, begin, idle
@@ -35,15 +35,15 @@ PEOPLE = ("Ann", "Bob", "Cleo")
 
 def _play(engine: Engine, key: str, phases: int, at: datetime = NOW) -> datetime:
     """Play phases with scripted players, each run by the game master; returns the time."""
-    plan = turns.Plan(
+    plan = making.Plan(
         game=key,
         match="match1",
-        players=tuple(turns.Player(one, (f"{one.lower()}@example.org",)) for one in PEOPLE),
+        players=tuple(making.Player(one, (f"{one.lower()}@example.org",)) for one in PEOPLE),
         options={"seed": "a secret", **({"rounds": 4} if key == "offices" else {})},
         schedules=("weekly Sun 20:00",),
     )
     with store.writing(engine) as session:
-        turns.begin(session, plan, at)
+        making.begin(session, plan, at)
     for _ in range(phases):
         at += HOUR
         _order(engine, key, at)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from sqlalchemy import Engine
 
-from pbem import outbox, store, turns
+from pbem import making, outbox, store
 from pbem.config import Config
 from pbem.intake import press
 from pbem.store import Letter
@@ -27,14 +27,14 @@ def send(engine: Engine, post: Post) -> Send:
             known = store.match_named(session, "hexem1")
         if known is None:
             players = tuple(
-                turns.Player(one, (f"{one}@example.org",)) for one in ("Ann", "Bob", "Cleo")
+                making.Player(one, (f"{one}@example.org",)) for one in ("Ann", "Bob", "Cleo")
             )
             options = {"trust": "address", "board": THREE, "seed": "s", **settings}
             with store.writing(engine) as session:
-                plan = turns.Plan(
+                plan = making.Plan(
                     "hexem", "hexem1", players, options, ("weekly Sun 20:00",), "Europe/Berlin"
                 )
-                turns.begin(session, plan, NOW)
+                making.begin(session, plan, NOW)
         post(mail(text, number=number))
         facts = letters(engine, "receipt")[-1].facts
         problems = [one["problem"] for one in facts["lines"] if one["problem"]]

@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import Engine
 
-from pbem import store, turns
+from pbem import making, store
 from pbem.config import Config
 from tests.conftest import BOARD, NOW, Post, mail
 from tests.flow.rig import HOUR, letters, newest
@@ -53,13 +53,13 @@ def test_a_receipt_shows_what_counts_and_names_what_a_later_line_replaces(
     house: Config,
     post: Post,
 ) -> None:
-    players = [turns.Player(name, (f"{name}@example.org",)) for name in ("Ann", "Bob")]
+    players = [making.Player(name, (f"{name}@example.org",)) for name in ("Ann", "Bob")]
     options = {"trust": "address", "seed": "secret"}
     if key == "hexem":
         options["board"] = BOARD
-    plan = turns.Plan(key, "m1", tuple(players), options, ("weekly Sun 20:00",), "Europe/Berlin")
+    plan = making.Plan(key, "m1", tuple(players), options, ("weekly Sun 20:00",), "Europe/Berlin")
     with store.writing(engine) as session:
-        turns.begin(session, plan, NOW)
+        making.begin(session, plan, NOW)
     post(mail(f"{text}\nORDERS?", subject="[m1] my orders"))
     _, said = newest(engine, house, "receipt", NOW + HOUR)
     facts = letters(engine, "receipt")[-1].facts

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Engine, event, func, select, update
 from sqlalchemy.orm import Session
 
-from pbem import brakes, overview, store, turns
+from pbem import brakes, making, overview, store, turns
 from pbem.store import Entry, Letter, Match, Turn
 from tests.conftest import BOARD, NOW, Post, begin, idle, mail
 
@@ -311,9 +311,9 @@ def test_a_preview_stores_nothing_but_that_somebody_looked(
 def test_a_match_that_cannot_be_made_says_why_and_leaves_nothing(
     match: str, engine: Engine, change: dict[str, object], message: str
 ) -> None:
-    players = (turns.Player("Ann", ("a@example.org",)), turns.Player("Bob", ("b@example.org",)))
+    players = (making.Player("Ann", ("a@example.org",)), making.Player("Bob", ("b@example.org",)))
     asked = {"game": "hexem", "match": "other", "players": players, "options": {}, **change}
     with pytest.raises(ValueError, match=message), store.writing(engine) as session:
-        turns.begin(session, turns.Plan(**asked), NOW)  # type: ignore[arg-type]
+        making.begin(session, making.Plan(**asked), NOW)  # type: ignore[arg-type]
     with store.reading(engine) as session:
         assert session.scalars(select(Match.name)).all() == ["hexem1"]

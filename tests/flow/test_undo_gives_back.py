@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import Engine, select
 
 from pbem import game as games
-from pbem import matches, players, store, turns
+from pbem import making, matches, players, store
 from pbem.store import Absence
 from pbem.store.tables import Base
 from tests.conftest import NOW, begin, idle
@@ -57,16 +57,16 @@ def _rows(engine: Engine) -> dict[str, list[dict[str, Any]]]:
 def _begin(engine: Engine, key: str, **options: object) -> None:
     if key == "offices":
         options["rounds"] = 4
-    plan = turns.Plan(
+    plan = making.Plan(
         game=key,
         match="match1",
-        players=tuple(turns.Player(one, (f"{one.lower()}@example.org",)) for one in PEOPLE),
+        players=tuple(making.Player(one, (f"{one.lower()}@example.org",)) for one in PEOPLE),
         options={"seed": "a secret", "absences": 20, "late": "next", "early": "ready", **options},
         schedules=("weekly Sun 20:00",),
         zone="Europe/Berlin",
     )
     with store.writing(engine) as session:
-        turns.begin(session, plan, NOW)
+        making.begin(session, plan, NOW)
 
 
 def _orders(engine: Engine, seat: str) -> str:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from pbem import addresses, config, identity, matches, outbox, players, post, store, turns
+from pbem import addresses, config, identity, making, matches, outbox, players, post, store
 from pbem.config import Config, ConfigFault
 from pbem.reports import Envelope, Words, mime
 from pbem.store import Address, Letter
@@ -125,9 +125,9 @@ def test_a_letter_to_an_address_that_an_older_program_let_in_is_written_and_refu
 
 @pytest.mark.parametrize("bad", SOME_BAD)
 def test_no_match_begins_with_one(bad: str, engine: Engine) -> None:
-    plan = turns.Plan("hexem", "hexem1", (turns.Player("Ann", (bad,)),), {}, open_seats=1)
+    plan = making.Plan("hexem", "hexem1", (making.Player("Ann", (bad,)),), {}, open_seats=1)
     with pytest.raises(ValueError, match="write "), store.writing(engine) as session:
-        turns.begin(session, plan, NOW)
+        making.begin(session, plan, NOW)
     with store.reading(engine) as session:
         assert store.match_named(session, "hexem1") is None
 
@@ -159,11 +159,11 @@ def test_a_player_s_new_address_that_is_none_is_answered_and_nobody_is_asked(
 def test_join_from_one_is_not_asked_for_no_letter_would_reach_it(
     sender: str, engine: Engine, post: Post
 ) -> None:
-    plan = turns.Plan(
-        "hexem", "hexem2", (turns.Player("Bob", ("bob@example.org",)),), {}, open_seats=1
+    plan = making.Plan(
+        "hexem", "hexem2", (making.Player("Bob", ("bob@example.org",)),), {}, open_seats=1
     )
     with store.writing(engine) as session:
-        turns.begin(session, plan, NOW)
+        making.begin(session, plan, NOW)
     assert post(mail("JOIN hexem2", sender=f"Ann <{sender}>")).status == "rejected"
     assert letters(engine, "join") == []
     assert post(mail("JOIN hexem2", sender="Cy <cy@example.org>", number=2)).status == "answered"

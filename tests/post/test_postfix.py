@@ -18,7 +18,7 @@ import pytest
 import trustme
 from sqlalchemy import Engine, select, text
 
-from pbem import config, outbox, post, rounds, store, turns
+from pbem import config, making, outbox, post, rounds, store
 from pbem.config import Config
 from pbem.post import Accepted, Refused, Unreachable, open_sender
 from pbem.post.settings import SendmailSettings, Server, SmtpSettings, Tls
@@ -173,14 +173,14 @@ def by_smtp(house: Config, postfix: Postfix) -> Config:
 
 def begin(engine: Engine) -> None:
     """Begin a match for Ann and Bob, who have to show their tokens."""
-    plan = turns.Plan(
+    plan = making.Plan(
         game="hexem",
         match="hexem1",
-        players=(turns.Player("Ann", (ANN,)), turns.Player("Bob", ("bob@box.example.org",))),
+        players=(making.Player("Ann", (ANN,)), making.Player("Bob", ("bob@box.example.org",))),
         options={"board": BOARD, "seed": "secret"},
     )
     with store.writing(engine) as session:
-        turns.begin(session, plan, now())
+        making.begin(session, plan, now())
 
 
 def now() -> datetime:

@@ -19,7 +19,7 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import Engine, func, select
 
-from pbem import brakes, gm, matches, rounds, store, turns
+from pbem import brakes, gm, making, matches, rounds, store
 from pbem import game as games
 from pbem.config import Config
 from pbem.store import Letter, Match, Message, Seat, Sheet, Turn
@@ -75,11 +75,11 @@ class Season:
         key = sorted(games.installed())[slot % 4]
         name = f"{key}-{slot}-{number}"
         seats = ("Ann", "Bob", "Cleo", "Дмитрий")[: 2 + slot % 3]
-        plan = turns.Plan(
+        plan = making.Plan(
             game=key,
             match=name,
             players=tuple(
-                turns.Player(seat, (f"{name}.{at}@example.org",)) for at, seat in enumerate(seats)
+                making.Player(seat, (f"{name}.{at}@example.org",)) for at, seat in enumerate(seats)
             ),
             options={
                 "seed": name,
@@ -91,7 +91,7 @@ class Season:
             zone=ZONES[slot % 2],
         )
         with store.writing(self.engine) as session:
-            turns.begin(session, plan, self.now)
+            making.begin(session, plan, self.now)
         self.mails[name] = []
 
     def mail(self, match: str, seat: Seat, at: datetime, text: str, orders: str | None) -> None:

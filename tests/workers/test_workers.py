@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, func, select
 
-from pbem import config, store, turns
+from pbem import config, making, store
 from pbem.config import Config
 from pbem.store import Entry, Letter, Match, Message, Seat, Sheet, Turn
 from tests.conftest import BOARD, NOW, mail
@@ -38,12 +38,12 @@ def house(house: Config, engine: Engine) -> Config:
     for number in range(MATCHES):
         name = f"hexem{number}"
         players = tuple(
-            turns.Player(seat, (f"{seat.lower()}{number}@example.org",)) for seat in ("Ann", "Bob")
+            making.Player(seat, (f"{seat.lower()}{number}@example.org",)) for seat in ("Ann", "Bob")
         )
         options = {"trust": "address", "board": BOARD, "seed": name}
-        plan = turns.Plan("hexem", name, players, options, ("weekly Sun 20:00",), "Europe/Berlin")
+        plan = making.Plan("hexem", name, players, options, ("weekly Sun 20:00",), "Europe/Berlin")
         with store.writing(engine) as session:
-            turns.begin(session, plan, NOW)
+            making.begin(session, plan, NOW)
     return house
 
 
