@@ -9,8 +9,8 @@ from itertools import groupby, starmap
 from operator import itemgetter
 from typing import Any
 
+from isal import isal_zlib
 from PIL import Image
-from zlib_ng import zlib_ng
 
 # Red, green, blue, and how opaque, a byte each.
 Colour = bytes
@@ -180,7 +180,7 @@ class Palette(dict[tuple[Colour, int], int]):
         if colour not in self._numbers:
             if len(self._numbers) == _MOST_COLOURS:
                 return self._numbers[_nearest(colour, tuple(self._numbers))]
-            number = zlib_ng.crc32(colour) % 255 + 1
+            number = isal_zlib.crc32(colour) % 255 + 1
             while self.colours[number] != CLEAR:
                 number = number % 255 + 1
             self.colours[number] = colour
@@ -266,8 +266,8 @@ class Sheet:
             (b"IHDR", struct.pack(">IIBBBBB", self._stride - 1, self._height, 8, 3, 0, 0, 0)),
             (b"PLTE", colours),
             (b"tRNS", opaque),
-            # Half of the time that zlib takes at its fastest, and less room.
-            (b"IDAT", zlib_ng.compress(self._bytes, 2)),
+            # A fifth of the time that zlib takes at its fastest, and less room.
+            (b"IDAT", isal_zlib.compress(self._bytes, 1)),
             (b"IEND", b""),
         )
         return b"\x89PNG\r\n\x1a\n" + b"".join(starmap(_chunk, chunks))
@@ -275,5 +275,5 @@ class Sheet:
 
 def _chunk(kind: bytes, body: bytes | bytearray) -> bytes:
     """Return a part of a PNG: its length, its kind, what is in it, and a checksum of these two."""
-    check = zlib_ng.crc32(body, zlib_ng.crc32(kind))
+    check = isal_zlib.crc32(body, isal_zlib.crc32(kind))
     return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", check)
