@@ -180,7 +180,7 @@ def test_the_doctor_names_each_damaged_row_with_the_remedy(run: Run) -> None:
 @pytest.mark.parametrize(
     ("command", "needed"),
     [(("show",), SHOWN), (("show", "--json"), {"matches.options", "turns.state"})],
-    ids=" ".join,
+    ids=["show", "show --json"],
 )
 def test_a_match_is_shown_unless_what_that_needs_is_damaged(
     run: Run, command: tuple[str, ...], needed: set[str]
