@@ -255,7 +255,7 @@ def rounds(draw: st.DrawFn) -> tuple[Bids, dict[str, tuple[str, ...]]]:
     return bids, draw(st.dictionaries(st.sampled_from(seats), wishes))
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(rounds())
 def test_rules_1_to_4a_as_a_word_by_word_reading_has_them(drawn):
     bids, prefer = drawn
