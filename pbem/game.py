@@ -75,7 +75,10 @@ class Game(Protocol):
     Optional, looked up by `optional`: `page(state, seat, events) → dict` (facts for the report's
     templates beyond the view), `forecast(state, seat, orders) → Sequence[Event]`,
     `default_orders(state, seat) → str`, `deciding(state) → Sequence[str]`,
-    `bot(state, seat, rng) → str`, `gm_bot(state, rng) → str`, and `PHASES`, a tuple that names the
+    `bot(state, seat, rng) → str`, `gm_bot(state, rng) → str`, `asks(state) → (str, Sequence[str])`
+    (in a phase that is the game master's: what he is to do, in a sentence, and the order lines for
+    it, to be filled in; none in another), `is_entered(state, orders) → bool` (whether by these
+    lawful orders of his such a phase has all it waits for), and `PHASES`, a tuple that names the
     phases a schedule may be for (all but `over`), and `known_options(options) → dict`: those that
     tell the public nothing, while the match runs, of what `view` doesn't show it (without it, all).
 

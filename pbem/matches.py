@@ -47,6 +47,19 @@ class Phase:
         """The seats from which no sheet came though they could order something."""
         return tuple(seat for seat in self.waiting if seat not in self.sheets)
 
+    def sheet_of(self, seat: str) -> Sheet | None:
+        """Return the sheet that would count for a seat if the turn were run now."""
+        return self.sheets.get(seat) or self.standing.get(seat)
+
+    def lawful_lines(self, seat: str) -> list[str]:
+        """Return the lawful orders of that sheet, as the game writes them."""
+        sheet = self.sheet_of(seat)
+        if sheet is None:
+            return []
+        read = self.game.GRAMMAR.read(sheet.text).orders
+        lawful, _ = self.game.check(self.state, seat, read)
+        return [self.game.GRAMMAR.write(order) for order in lawful]
+
     @property
     def awaited(self) -> tuple[str, ...]:
         """The missing seats that somebody waits for: not the vacant, the away, those with a
@@ -76,11 +89,16 @@ class Phase:
     def is_early(self) -> bool:
         """Whether the phase is to be run before its deadline, all that are due having done so.
 
-        That is where who was asked has answered, where the last one waited for has sent his orders,
-        and as the setting `early` has it.
+        That is where who was asked has answered, where the game master has entered all he is to,
+        where the last one waited for has sent his orders, and as the setting `early` has it.
         """
         if self.deciding:
             return all(seat in self.sheets for seat in self.deciding)
+        is_entered = games.optional(self.game, "is_entered")
+        if is_entered and self.gm:
+            given = self.game.GRAMMAR.read(self.gm.text, gm=True).orders
+            if is_entered(self.state, self.game.check(self.state, None, given)[0]):
+                return True
         if self.match.waits_until is not None:
             return not self.awaited
         due = [seat for seat in self.waiting if seat not in self._vacant]
@@ -179,7 +197,7 @@ def _away(match: Match) -> tuple[str, ...]:
 def settle(session: Session, match: Match) -> None:
     """Mark whether a match is to be run at the next tick, after anything that may have changed it.
 
-    Called after a sheet was filed or withdrawn, and after READY.
+    Called after a sheet was filed or withdrawn, the game master's too, and after READY.
     """
     match.early = (
         match.status == "running" and _may_be_early(match) and phase(session, match).is_early
@@ -189,8 +207,9 @@ def settle(session: Session, match: Match) -> None:
 def _may_be_early(match: Match) -> bool:
     """Tell whether a match can at all be run before its deadline by what its players do."""
     by_setting = match.settings.get("early") in ("ready", "all-in")
-    asks = games.optional(games.named(match.game), "deciding") is not None
-    return by_setting or asks or match.waits_until is not None
+    game = games.named(match.game)
+    asks = games.optional(game, "deciding") or games.optional(game, "is_entered")
+    return by_setting or asks is not None or match.waits_until is not None
 
 
 def arrival(session: Session, match: Match, seat: Seat, received: datetime) -> Arrival:

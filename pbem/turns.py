@@ -301,6 +301,16 @@ def advance(session: Session, phase: Phase, now: datetime) -> None:
         store.record(session, match, now, "program", "over", winners=winners)
     else:
         _tell_of_silence(session, match, phase, now)
+        _ask_gm(session, match, phase.game, done.state, now)
+
+
+def _ask_gm(session: Session, match: Match, game: games.Game, state: Any, now: datetime) -> None:
+    """Tell the game master that a phase is his, with the lines that he is to fill in."""
+    asks = games.optional(game, "asks")
+    said, lines = asks(state) if asks else ("", ())
+    if lines:
+        about = f"{match.name} waits for what you enter"
+        matches.tell_gm(session, match, now, about, [said], [*lines, matches.run_line(match)])
 
 
 def _bring_late(session: Session, match: Match) -> None:

@@ -168,6 +168,7 @@ def _file(
     if taken:
         clock.file_gm(session, match, "\n".join(map(game.GRAMMAR.write, lawful)), now)
         store.record(session, match, now, "gm", "orders", turn=match.turn)
+        matches.settle(session, match)
     return [
         Done(one.line, texts[one.line], problems[one.line].message, refused=True)
         if one.line in problems

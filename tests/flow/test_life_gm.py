@@ -260,13 +260,18 @@ def test_orders_of_the_game_are_filed_for_the_turn_and_add_to_those_before(
         said(engine, "RUN NOW", at, "empires1")
         run(engine, at)
     assert the_match(engine, "empires1").phase == "score"
+    asked = letters(engine, "notice", to="")[-1].facts
+    assert asked["about"] == "empires1 waits for what you enter"
+    assert asked["remedies"][:3] == ["SCORE Ann __", "SCORE Bob __", "SCORE Cleo __"]
     done = order(engine, "SCORE Ann 5\nSCORE Zoe 1", at, "empires1")
     assert [one.refused for one in done] == [False, True]
     order(engine, "SCORE Bob 3\nSCORE Ann 6", at, "empires1")
+    assert not the_match(engine, "empires1").early
     order(engine, "SCORE Cleo 0", at, "empires1")
+    # All have theirs, so nothing more is waited for.
+    assert the_match(engine, "empires1").early
     number = the_match(engine, "empires1").turn
     before = turn(engine, number, "empires1").state["vp"]
-    said(engine, "RUN NOW", at, "empires1")
     run(engine, at)
     after = turn(engine, number + 1, "empires1").state["vp"]
     assert {seat: after[seat] - before[seat] for seat in after} == {"Ann": 6, "Bob": 3, "Cleo": 0}

@@ -90,6 +90,14 @@ def test_gold_keeps_its_sign_however_it_is_written(line: str, change: int) -> No
     assert offices.GRAMMAR.read(line, gm=True).orders == (Gold("Irene", change),)
 
 
+def test_the_game_master_is_asked_for_what_was_earned_between_two_rounds() -> None:
+    at_auction = table(rounds=2)
+    assert offices.asks(at_auction) == ("", [])
+    said, lines = offices.asks(play(at_auction).state)
+    assert said.startswith("Round 1 is over")
+    assert lines == [f"GOLD {seat} __" for seat in at_auction.seats]
+
+
 def test_gold_is_refused_below_nothing_for_strangers_and_outside_the_income_phase() -> None:
     income = play(table(gold={"Irene": 3, "Basil": 0}, rounds=2)).state
     played = play(income, gm="GOLD Irene -2/GOLD Irene -2/GOLD Basil 1/GOLD Basil -2/GOLD Zoe 3")

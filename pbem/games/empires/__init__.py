@@ -6,7 +6,7 @@ from pbem.games.empires.orders import GRAMMAR, check
 from pbem.games.empires.page import page
 from pbem.games.empires.state import OPTIONS, setup, winners
 from pbem.games.empires.stored import dump, load, view
-from pbem.games.empires.turn import adjudicate, forecast, waiting
+from pbem.games.empires.turn import adjudicate, asks, forecast, is_entered, waiting
 
 KEY = "empires"
 TITLE = "Empires: bidding for world history"
@@ -19,6 +19,7 @@ __all__ = [
     "PHASES",
     "TITLE",
     "adjudicate",
+    "asks",
     "bot",
     "chapter",
     "check",
@@ -26,6 +27,7 @@ __all__ = [
     "dump",
     "forecast",
     "gm_bot",
+    "is_entered",
     "load",
     "page",
     "setup",

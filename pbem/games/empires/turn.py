@@ -42,6 +42,23 @@ def waiting(state: State) -> list[str]:
     return list(state.free) if state.phase in ("bid", "pick") else []
 
 
+def asks(state: State) -> tuple[str, list[str]]:
+    """Say what the game master is to enter: the VP of each seat that has none yet this epoch."""
+    if state.phase != "score":
+        return "", []
+    missing = [seat for seat in state.seats if seat not in state.scores]
+    said = f"Epoch {state.epoch} is bid for: once it is played, enter the VP each seat won in it."
+    return f"{said} When every seat has some, the next epoch begins.", [
+        f"SCORE {seat} __" for seat in missing
+    ]
+
+
+def is_entered(state: State, orders: Sequence[Order]) -> bool:
+    """Tell whether every seat has its VP of the epoch, by these orders too."""
+    given = {order.seat for order in orders if isinstance(order, Score)}
+    return state.phase == "score" and given.union(state.scores) >= set(state.seats)
+
+
 def forecast(state: State, seat: str, orders: Sequence[Order]) -> list[Event]:
     """Say what a seat's lawful orders would bring if nobody else sent any: its claim, if one."""
     if state.phase == "pick":

@@ -2,7 +2,7 @@
 
 from pbem.games.offices.archive import chapter, course
 from pbem.games.offices.language import GRAMMAR
-from pbem.games.offices.match import adjudicate, check, deciding, setup, waiting
+from pbem.games.offices.match import adjudicate, asks, check, deciding, setup, waiting
 from pbem.games.offices.options import OPTIONS, known_options
 from pbem.games.offices.page import page
 from pbem.games.offices.players import bot, forecast, gm_bot
@@ -19,6 +19,7 @@ __all__ = [
     "PHASES",
     "TITLE",
     "adjudicate",
+    "asks",
     "bot",
     "chapter",
     "check",

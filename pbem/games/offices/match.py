@@ -180,6 +180,16 @@ def _whole(state: State, seat: str, order: Order) -> Order | str:
     return order
 
 
+def asks(state: State) -> tuple[str, list[str]]:
+    """Say what the game master may enter between two rounds: the gold each seat earned, or paid."""
+    if state.phase != "income":
+        return "", []
+    said = f"Round {state.round} is over: enter what each seat has earned (5) or paid (-5) since."
+    return f"{said} The next round begins at the deadline, or by RUN NOW.", [
+        f"GOLD {seat} __" for seat in state.seats
+    ]
+
+
 def _check_income(state: State, orders: Sequence[Order]) -> tuple[list[Order], list[Problem]]:
     """Check `GOLD` lines one after the other: no purse may fall below nothing on the way."""
     gold = dict(state.gold)
