@@ -1,12 +1,12 @@
 """Players' own commands carried out, one at a time; what each came to, for the receipt."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 
-from pbem import addresses, commands, identity, players, store
+from pbem import addresses, commands, identity, matches, players, store
 from pbem.game import Json
 from pbem.intake import press
 from pbem.intake.lookup import Lookup
@@ -28,6 +28,7 @@ _QUESTIONS: Mapping[type[Order], str] = {
     commands.Help: "HELP",
     commands.Rules: "RULES",
 }
+_ABOUT_SHEET = (commands.NoOrders, commands.Cancel, commands.Standing)
 _HARMLESS = (*_QUESTIONS, commands.Report, commands.Password)
 
 
@@ -52,6 +53,13 @@ class Asking(NamedTuple):
 def is_harmless(order: Order) -> bool:
     """Tell whether a command is a question, which never changes anything."""
     return isinstance(order, _HARMLESS)
+
+
+def sheet_after(lookup: Lookup, seat: Seat, done: Iterable[Done]) -> list[str] | None:
+    """Return the lines of a seat's sheet as commands left it; `None` where none was about it."""
+    if not any(one.said and isinstance(one.order, _ABOUT_SHEET) for one in done):
+        return None
+    return matches.phase(lookup.session, seat.match).lawful_lines(seat.name)
 
 
 def do(asking: Asking, order: Order) -> Done:
@@ -177,12 +185,22 @@ def _language(asking: Asking, order: commands.Language) -> str:
 
 
 def _mail(asking: Asking, order: commands.Mail) -> str:
-    asking.seat.mail = order.choice
+    lookup, seat = asking.lookup, asking.seat
+    if seat.mail == "DIGEST" != order.choice:
+        # What waits for a digest waits no more; what is tried again later is tried now.
+        lookup.session.execute(
+            update(Letter)
+            .where(Letter.seat_id == seat.id, Letter.status == "queued", Letter.due > lookup.now)
+            .values(due=lookup.now)
+        )
+    seat.mail = order.choice
     return {
         "ALL": "You get every letter.",
-        "REPORTS": "You get reports, and letters that need your answer; no receipts or press.",
-        "DIGEST": "You get one letter a day that holds the others; reports come at once.",
-        "NONE": "You get no letters, but such as need your answer. Your orders count all the same.",
+        "REPORTS": "You get reports, and letters that you can't do without; no receipts or press.",
+        "DIGEST": "You get one letter a day that holds the others, or one before the deadline; "
+        "reports, reminders and news of the deadline come at once.",
+        "NONE": "You get no letters, but such as you can't do without. Your orders count all the "
+        "same.",
     }[order.choice]
 
 

@@ -289,7 +289,8 @@ def _answer(
     if any(isinstance(one.order, commands.Resign) and one.said for one in done):
         # He has left, and was told so.
         return True
-    grammar = games.named(seat.match.game).GRAMMAR
+    write = games.named(seat.match.game).GRAMMAR.write
+    filed = [write(order) for order in filing.lawful]
     came = filing.came
     late = came is not None and came.verdict != "in time"
     good = filing.is_filed or any(not one.problem and not _is_token(one) for one in done)
@@ -299,7 +300,7 @@ def _answer(
         "lines": _echo(said, filing, done),
         "late": late,
         "turn": seat.match.turn,
-        "sheet": [grammar.write(order) for order in filing.lawful] if filing.is_filed else None,
+        "sheet": filed if filing.is_filed else answers.sheet_after(lookup, seat, done),
         "forecast": filing.is_filed and not late,
         "why": _why_late(filing) if late else "",
     }

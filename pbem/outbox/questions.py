@@ -88,11 +88,9 @@ def _orders(session: Session, seat: Seat) -> str:
     if match.status not in ("running", "held"):
         return f"None: {match.name} is {match.status}."
     phase = matches.phase(session, match)
-    sheet = phase.sheets.get(seat.name) or phase.standing.get(seat.name)
+    sheet = phase.sheet_of(seat.name)
     if sheet is None:
         return "There are none."
-    grammar = phase.game.GRAMMAR
-    lawful, _ = phase.game.check(phase.state, seat.name, grammar.read(sheet.text).orders)
-    written = "\n".join(grammar.write(order) for order in lawful)
+    written = "\n".join(phase.lawful_lines(seat.name))
     how = "They stand: they also count in later turns.\n" if sheet.standing else ""
     return how + (written or "Nothing, on purpose.")

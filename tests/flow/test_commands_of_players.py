@@ -43,7 +43,8 @@ def sent_texts(engine: Engine, config: Config, now: datetime = AT) -> dict[str, 
             for part in email.message_from_bytes(raw).walk()
             if part.get_content_type() == "text/plain"
         )
-        found[kind] = part.get_payload(decode=True).decode()  # type: ignore[union-attr]
+        text: str = part.get_payload(decode=True).decode()  # type: ignore[union-attr]
+        found[kind] = text.replace("\r\n", "\n")
     return found
 
 
@@ -158,6 +159,51 @@ def test_cancel_withdraws_the_sheet(ask: Ask, engine: Engine) -> None:
         row = store.match_named(session, "hexem1")
         assert row is not None
         assert store.newest_sheets(session, row) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "stands", "says"),
+    [
+        ("CANCEL", [], "  (empty)\n"),
+        ("CANCEL\nBID y 99", [], "  (empty)\n"),
+        ("NO ORDERS", [], "  (empty)\n"),
+        ("STANDING", ["BID x 2"], "  BID x 2\n"),
+    ],
+)
+def test_a_command_about_the_sheet_is_answered_by_the_sheet_as_it_now_stands(
+    ask: Ask, engine: Engine, house: Config, text: str, stands: list[str], says: str
+) -> None:
+    ask("BID x 2")
+    assert ask(text)["sheet"] == stands
+    told = sent_texts(engine, house)["receipt"]
+    assert f"Your sheet as it now stands\n---------------------------\n{says}" in told
+    assert "as it was" not in told
+
+
+def test_no_orders_older_than_the_sheet_that_counts_is_answered_by_that_sheet(ask: Ask) -> None:
+    ask("BID x 2", AT + HOUR)
+    assert ask("NO ORDERS", AT)["sheet"] == ["BID x 2"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["READY", "ABSENT FROM 2026-12-20 TO 2026-12-27", "MAIL ALL", "LANGUAGE Latin", "STATUS"],
+)
+def test_a_command_that_was_done_is_never_said_to_have_changed_nothing(
+    ask: Ask, engine: Engine, house: Config, text: str
+) -> None:
+    assert ask(text)["outcome"] == "accepted"
+    told = sent_texts(engine, house)["receipt"]
+    assert "\nYour sheet is as it was.\n" in told
+    assert "Nothing was changed" not in told
+
+
+def test_a_withdrawal_that_came_too_late_changes_nothing(
+    ask: Ask, engine: Engine, house: Config
+) -> None:
+    ask("CANCEL", DEADLINE + HOUR)
+    told = sent_texts(engine, house, DEADLINE + HOUR)["receipt"]
+    assert "Nothing was changed: your sheet is as it was." in told
 
 
 def test_cancel_above_new_orders_withdraws_the_old_ones_only(ask: Ask, engine: Engine) -> None:

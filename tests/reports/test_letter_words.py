@@ -181,6 +181,7 @@ def test_receipt_echoes_line_by_line(facts: Facts) -> None:
 
 def test_receipt_of_nothing_says_why_and_that_nothing_changed(facts: Facts) -> None:
     nothing: Facts = {
+        "outcome": "nothing taken",
         "lines": [],
         "sheet": None,
         "forecast": False,
@@ -192,6 +193,15 @@ def test_receipt_of_nothing_says_why_and_that_nothing_changed(facts: Facts) -> N
         assert "Nothing was changed" in body
         assert "What we read" not in body
         assert "If nobody else moved" not in body
+
+
+def test_receipt_of_what_was_done_besides_the_sheet_claims_of_the_sheet_alone_that_it_is_as_it_was(
+    facts: Facts,
+) -> None:
+    letter = words("receipt", facts | {"outcome": "accepted", "sheet": None, "forecast": False})
+    for body in (letter.text, shown(letter.html or "")):
+        assert "Your sheet is as it was." in body
+        assert "Nothing was changed" not in body
 
 
 def test_receipt_of_late_orders_says_once_that_they_came_too_late(facts: Facts) -> None:
