@@ -27,12 +27,13 @@ from pbem.store import Match, Sheet
 MOST_TRIES = 3
 
 _SEEN = select(Match).options(
-    load_only(Match.name, Match.turn, Match.deadline, Match.began),
+    load_only(Match.name, Match.turn, Match.tries, Match.deadline, Match.began),
     load_only(Match.waits_until, Match.early, Match.run_now),
 )
 _TRIED = select(Match.id).where(
     Match.id == bindparam("match"),
     Match.turn == bindparam("at"),
+    Match.tries == bindparam("before"),
     Match.status == "running",
     Match.tries < MOST_TRIES,
 )
@@ -97,10 +98,14 @@ def run_due(
         return []
     with _counting(engine) as counts, store.connected(engine) as writes:
         found = [_run(writes, counts, match, now, fetched, away, wait=False) for match in seen]
-    ran = [one for one in found if one and one.outcome != _TAKEN]
-    # Who has one in hand may only look at it, knowing of no fetch.
-    taken = [one.match for one in found if one and one.outcome == _TAKEN]
-    return ran + [one for name in taken if (one := run(engine, name, now, fetched, away=away))]
+        taken = {one.match for one in found if one and one.outcome == _TAKEN}
+        if taken:
+            # Who had one in hand may only have looked at it, knowing of no fetch. What he has even
+            # now is left to the next tick: a forgotten transaction must not hold up all the rest.
+            with store.reading(engine) as session:
+                again = [match for match in due(session, now) if match.name in taken]
+            found += [_run(writes, counts, one, now, fetched, away, wait=False) for one in again]
+    return [one for one in found if one and one.outcome != _TAKEN]
 
 
 def run(
@@ -150,11 +155,11 @@ def _run(
     counted = False
     try:
         with store.writing(place) as session:
-            # Tries are counted by who has the turn, and by nobody else meanwhile.
+            # On PostgreSQL nobody else counts a try meanwhile.
             if not store.hold(session, f"turn {name}", wait=wait):
                 return Ran(name, _TAKEN)
             if not hindered:
-                given = {"match": seen.id, "at": turn}
+                given = {"match": seen.id, "at": turn, "before": seen.tries}
                 counted = counts.execute(_COUNT[wait], given).rowcount > 0
             match = store.match_named(session, name, lock=True, wait=wait or counted)
             if match is None and not wait:
@@ -162,6 +167,10 @@ def _run(
             # Another process may have run it since it was seen.
             if match is None or match.turn != turn:
                 return None
+            if counted and match.tries != seen.tries + 1:
+                # Two have counted their try before either began with it.
+                _uncount(match)
+                return Ran(name, _TAKEN)
             found = _found(session, match, now, fetched, away, early, counted)
             if isinstance(found, Phase):
                 advance(session, found, now)
@@ -170,11 +179,12 @@ def _run(
                 _uncount(match)
             return found
     except Away:
-        # If the database can be reached again.
-        with suppress(Away), store.writing(place) as session:
-            match = store.match_named(session, name, lock=True)
-            if counted and match is not None and match.turn == turn:
-                _uncount(match)
+        if counted:
+            # If the database can be reached again.
+            with suppress(Away), store.writing(place) as session:
+                match = store.match_named(session, name, lock=True)
+                if match is not None and match.turn == turn:
+                    _uncount(match)
         raise
     # A game that fails must not stop the other matches; what it said is kept.
     except Exception as error:
@@ -219,7 +229,9 @@ def _found(
 
 def _uncount(match: Match) -> None:
     """Take back the count of a try: the turn waits, or it failed for the database's sake."""
-    match.tries = max(match.tries - 1, 0)
+    # One that is held meanwhile keeps it, to tell that a fault holds it.
+    if match.status == "running":
+        match.tries = max(match.tries - 1, 0)
 
 
 def _is_early(match: Match, early: bool) -> bool:

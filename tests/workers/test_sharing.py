@@ -7,17 +7,28 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, select, text
+from sqlalchemy import Engine, select, text, update
 from sqlalchemy.orm import Session
 
 from pbem import matches, outbox, rounds, store, turns
 from pbem.config import Config
 from pbem.outbox.claiming import MINUTE, Allowance
 from pbem.post import Accepted, Later
-from pbem.store import Message, StoreAway
+from pbem.store import Match, Message, StoreAway
 from tests.conftest import NOW, Post, begin, mail, post
 from tests.databases import Postgres
-from tests.flow.rig import DEADLINE, HOUR, Office, letters, opened, run, seat_of, told_gm, turn
+from tests.flow.rig import (
+    DEADLINE,
+    HOUR,
+    Office,
+    letters,
+    opened,
+    run,
+    seat_of,
+    the_match,
+    told_gm,
+    turn,
+)
 
 __all__ = ["post"]
 
@@ -228,13 +239,13 @@ def test_letters_for_a_digest_that_have_outlived_their_use_keep_nothing_back(
     with opened(engine) as (session, match):
         ann = seat_of(match, "Ann")
         ann.mail = "DIGEST"
-        store.queue(session, "reminder", {}, NOW, seat=ann, turn=0)
+        store.queue(session, "receipt", {"sheet": ["BID x 2"]}, NOW, seat=ann, turn=0)
     fill_in(engine)
     run(engine, DEADLINE)
     office = Office()
     outbox.flush(engine, house, office, DEADLINE)
     assert [to for to, _ in office.sent] == ["ann@example.org", "bob@example.org"]
-    assert [one.status for one in letters(engine, "reminder")] == ["dropped"]
+    assert [one.status for one in letters(engine, "receipt")] == ["dropped"]
 
 
 def test_a_turn_that_fails_for_the_database_s_sake_counts_as_no_try(
@@ -297,20 +308,42 @@ def test_a_match_in_somebody_s_hand_is_run_after_the_others_once_he_has_let_it_g
     begin(engine, "hexem2")
     for name in ("hexem1", "hexem2"):
         fill_in(engine, name)
-    patient = turns.run
     with locked(other) as his:
+        # As long as he has it, the others go on, and nobody waits.
+        assert [one.match for one in turns.run_due(engine, DEADLINE, DEADLINE)] == ["hexem2"]
+        begin(engine, "hexem3")
+        fill_in(engine, "hexem3")
+        due, asked = turns.due, []
 
-        def waiting(*given: Any, **named: Any) -> turns.Ran | None:
-            with opened(engine, "hexem2") as (_, match):
-                assert match.turn == 1
-            his.close()
-            return patient(*given, **named)
+        def later(*given: Any) -> list[Match]:
+            asked.append(given)
+            if len(asked) > 1:
+                his.close()
+            return due(*given)
 
-        monkeypatch.setattr(turns, "run", waiting)
-        assert [one.match for one in turns.run_due(engine, DEADLINE, DEADLINE)] == [
-            "hexem2",
-            "hexem1",
-        ]
+        monkeypatch.setattr(turns, "due", later)
+        ran = turns.run_due(engine, DEADLINE, DEADLINE)
+        assert [one.match for one in ran] == ["hexem3", "hexem1"]
+    assert the_match(engine, "hexem1").tries == 0
+
+
+def test_two_who_count_a_try_before_either_begins_leave_it_to_the_next_tick(
+    engine: Engine, other: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill_in(engine)
+    named = store.match_named
+
+    def raced(session: Session, *given: Any, **how: Any) -> Match | None:
+        # As another process may on SQLite, once this one has counted its try.
+        session.execute(update(Match).where(Match.tries > 0).values(tries=Match.tries + 1))
+        return named(session, *given, **how)
+
+    with monkeypatch.context() as race:
+        race.setattr(store, "match_named", raced)
+        assert run(engine, DEADLINE) == []
+    # Both times its own count was taken back, the other's wasn't.
+    assert the_match(engine, "hexem1").tries == 2
+    assert run(engine, DEADLINE) == ["ran"]
 
 
 def test_what_two_fail_to_run_at_once_is_held_and_told_once(
