@@ -17,7 +17,8 @@ What each kind takes besides:
 - `report`: `seats`, `turn`, `phase`, `view`, `page`, `events`, `options`; where there is a deadline
   `address` (the match's mail address) and `written` (now, ISO 8601), for the calendar.
 - `welcome`: what a report takes, and `players` (each `seat`, `person`), `seed_hash`. May be left
-  out: `takes_over` (whether the reader follows somebody else on the seat: false).
+  out: `takes_over` (whether the reader is given the seat later on: false). There only where it is
+  true: `is_back` (it was his before, and nobody else's meanwhile).
 - `over`: what a report takes, and `winners`, `seed_hash`, `seed` and `orders_hash` (`None` where
   they stay secret).
 - `receipt`: `outcome`, `number`, `lines` (each `number`, `text`, `understood` or `None`, `problem`
@@ -28,6 +29,7 @@ What each kind takes besides:
   (whether the sender is the reader's own address: false), `is_single` (whether there is one sender:
   true).
 - `deadline`: `why` (a sentence, or empty); `address`, `written` as a report. For one that moved.
+  May be left out: `undone` (the first and the last of the turns that were taken back).
 - `reminder`: what a report takes, for the order form.
 - `join`, `address`: nothing; they ask an address we don't know whether it's meant.
 - `press`: `press`.

@@ -149,7 +149,7 @@ def _inlined(html: str, sheet: str, apart: Mapping[str, str]) -> str:
     """
     html = _inliner().inline(html)
     for place, part in apart.items():
-        html = html.replace(place, _part_inlined(part, sheet))
+        html = html.replace(place, _part_inlined(part, sheet), 1)
     return html
 
 

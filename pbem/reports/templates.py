@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial, wraps
 from pathlib import Path
+from secrets import token_hex
 from traceback import walk_tb
 from typing import TYPE_CHECKING, Any
 
@@ -144,7 +145,8 @@ def _once(texts: "Environment", context: "Context", name: str) -> str:
     markup = Markup(render_once(env, env.get_template(name), facts))
     if apart is None:
         return markup
-    place = Markup(f"<!-- {name} -->")
+    # Nothing that somebody wrote can be taken for it.
+    place = Markup(f"<!-- {token_hex(16)} -->")
     apart[place] = markup
     return place
 

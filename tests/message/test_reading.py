@@ -151,6 +151,14 @@ def nested(depth: int) -> bytes:
     return f"From: {FREYA}\r\n".encode() + mail_ + b"\r\nMUSTER C4\r\n"
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_046_a_body_may_begin_with_a_line_that_is_longer_than_a_header_may_be(end: str) -> None:
+    line = " ".join(["C4"] * 100_000)
+    raw = mail(f"{line}{end}MUSTER C4{end}")
+    assert letter(raw).kind != "refused"
+    assert lines(raw)[-1] == "MUSTER C4"
+
+
 def test_046_limits_of_depth_parts_fields_lines_and_tags() -> None:
     assert lines(nested(30)) == ["MUSTER C4"]
     cases = {
