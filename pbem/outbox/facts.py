@@ -128,7 +128,12 @@ class Loaded(NamedTuple):
 def _load(session: Session, match: Match, turn: Turn) -> Loaded:
     game, state = matches.load_state(match, turn)
     entries = session.scalars(_ENTRIES, {"match": match.id}).all()
-    taken = [one for one in entries if one.what == "replaced" and one.time >= turn.ran]
+    # Who is back on the seat that was his last has played the turn himself.
+    taken = [
+        one
+        for one in entries
+        if one.what == "replaced" and one.time >= turn.ran and not one.facts.get("is_back")
+    ]
     return Loaded(
         state,
         game.waiting(state),

@@ -17,21 +17,21 @@ def replace(
     """Give a seat to another person: he is mailed what he needs, and gets a full phase.
 
     Tokens and standing orders of who had it before die; he inherits no missed turns. Who retakes a
-    seat of his own moves no deadline.
+    seat of his own moves no deadline; who had it last, by his address, is welcomed back.
     """
     match = seat.match
     if match.status == "over":
         raise ValueError(f"{match.name} is over; nobody takes a seat any more")
     _must_be_usable(addresses)
     folded = [identity.folded(address) for address in addresses]
-    own = any(
-        set(folded) & set(tenure.addresses)
-        for tenure in session.scalars(select(Tenure).where(Tenure.seat_id == seat.id))
-    )
+    earlier = select(Tenure).where(Tenure.seat_id == seat.id).order_by(Tenure.began, Tenure.id)
+    had = [bool(set(folded) & set(one.addresses)) for one in session.scalars(earlier)]
+    own, is_back = any(had), had[-1:] == [True]
     _leave(session, seat, now)
     take(session, seat, person, addresses, now)
     session.flush()
-    store.record(session, match, now, "gm", "replaced", seat=seat.name, person=person)
+    back = {"is_back": True} if is_back else {}
+    store.record(session, match, now, "gm", "replaced", seat=seat.name, person=person, **back)
     if match.status == "open":
         facts = {
             "about": f"You have a seat in {match.name}",
@@ -39,7 +39,9 @@ def replace(
         }
         store.queue(session, "notice", facts, now, seat=seat)
     else:
-        store.queue(session, "welcome", {"takes_over": True}, now, seat=seat, turn=match.turn)
+        store.queue(
+            session, "welcome", {"takes_over": True, **back}, now, seat=seat, turn=match.turn
+        )
     _tell_others(session, seat, now, f"{person} plays {seat.name} from now on.")
     matches.settle(session, match)
     deadline, full = match.deadline, deadlines.scheduled(session, match, now)

@@ -19,6 +19,7 @@ from tests.flow.rig import (
     do,
     history,
     letters,
+    newest,
     opened,
     refused,
     run,
@@ -220,6 +221,37 @@ def test_who_retakes_his_own_seat_moves_no_deadline(match: str, engine: Engine) 
     said(engine, "DROP Bob", NOW)
     said(engine, "REPLACE Bob WITH Bob bob@work.example.org", DEADLINE - DAY)
     assert the_match(engine).deadline == DEADLINE
+
+
+@pytest.mark.parametrize("leaves", [("RESIGN",), ()])
+def test_who_retakes_the_seat_he_had_last_is_welcomed_back_and_told_of_his_own_turn(
+    match: str, engine: Engine, house: Config, post: Post, leaves: tuple[str, ...]
+) -> None:
+    idle(engine)
+    sheet(engine, "Bob", "MUSTER Z8", NOW)
+    run(engine, AFTER)
+    for number, text in enumerate(leaves):
+        post(mail(text, sender="bob@example.org", number=number), AFTER)
+    said(engine, "REPLACE Bob WITH Bob <BOB@example.org>", AFTER)
+    letter, told = newest(engine, house, "welcome", AFTER, "Bob")
+    assert letter["Subject"] == "[hexem1] You play Bob again in Hexem"
+    assert "Welcome back, Bob. You play Bob again." in told
+    assert "Your line 1 was not carried out" in told
+    assert "If you sent orders for this turn before you left, they count until" in told
+    assert "Somebody else" not in told
+    assert "take over" not in told
+
+
+def test_who_comes_back_after_somebody_else_had_his_seat_takes_it_over(
+    match: str, engine: Engine, house: Config
+) -> None:
+    idle(engine)
+    said(engine, "REPLACE Bob WITH Cleo cleo@example.org", NOW)
+    assert run(engine, AFTER) == ["ran"]
+    said(engine, "REPLACE Bob WITH Bob bob@example.org", AFTER)
+    letter, told = newest(engine, house, "welcome", AFTER, "Bob")
+    assert letter["Subject"] == "[hexem1] You take over Bob in Hexem"
+    assert "Somebody else has played Bob so far" in told
 
 
 def test_orders_of_the_old_player_count_for_his_last_phase_and_his_standing_ones_do_not(

@@ -267,6 +267,15 @@ def test_who_takes_over_a_seat_is_told_so(facts: Facts) -> None:
         assert "begins" not in body
 
 
+def test_who_is_back_on_his_own_seat_is_told_so(facts: Facts) -> None:
+    letter = words("welcome", facts | {"takes_over": True, "is_back": True})
+    assert letter.subject == "[fence1] You play Ann again in Fencing"
+    for body in (letter.text, shown(letter.html or "")):
+        assert "Welcome back, Ann Archer. You play Ann again." in body
+        assert "take over" not in body
+        assert "Somebody else" not in body
+
+
 @pytest.mark.parametrize("kind", ["confirm", "join", "address"])
 def test_letters_that_ask_say_how_to_answer(kind: str, facts: Facts) -> None:
     letter = words(kind, facts)
