@@ -66,7 +66,9 @@ def undo(session: Session, match: Match, count: int, now: datetime) -> str:
     )
     if match.settings.get("early") == "ready":
         why += " Nobody is ready for it yet."
-    matches.tell(session, match, "deadline", {"why": why}, now, turn=back)
+    # It is of no one turn: also who has it after the next was run must know why that came twice.
+    facts = {"why": why, "undone": [back + 1, back + count], "needed": True}
+    matches.tell(session, match, "deadline", facts, now)
     deadline = deadlines.shown(match, match.deadline)
     return f"{match.name} stands after turn {back}; the deadline is {deadline}."
 
@@ -125,6 +127,7 @@ def orders_for(
     facts = {
         "about": f"The game master has ordered for {seat.name}",
         "sentences": ["This is your sheet now; a newer one of yours replaces it.", *written],
+        "needed": True,
     }
     store.queue(session, "notice", facts, now, seat=seat)
     return "; ".join([f"{seat.name}: {', '.join(written)}", *problems])

@@ -1,4 +1,4 @@
-"""Whether a letter that waits is still of use, and the turn that it is about."""
+"""Whether a letter that waits is still of use or wanted, and the turn that it is about."""
 
 from datetime import datetime
 
@@ -12,9 +12,16 @@ from pbem.store import Letter, Match, Turn
 # The letters that show a turn; the others only need to know where the match stands.
 SHOW_A_TURN = ("welcome", "report", "over", "reminder")
 
-LESSER = ("receipt", "press", "reminder", "notice", "deadline")
-# What is not sent to who has chosen fewer letters; what he has asked for is.
-_UNWANTED = {"REPORTS": LESSER, "NONE": (*LESSER, "report", "over", "digest")}
+# What may wait for a digest; the use of the others that a reader may do without ends with the
+# deadline.
+DIGESTED = ("receipt", "press", "notice")
+_LESSER = (*DIGESTED, "reminder", "deadline")
+# What doesn't come, or not by itself, to who has chosen fewer letters (MAIL).
+_YIELDING = {
+    "DIGEST": DIGESTED,
+    "REPORTS": _LESSER,
+    "NONE": (*_LESSER, "report", "over", "digest"),
+}
 
 
 def turn_shown(session: Session, match: Match, number: int | None) -> Turn | None:
@@ -26,13 +33,28 @@ def turn_shown(session: Session, match: Match, number: int | None) -> Turn | Non
     )
 
 
+def yields(letter: Letter) -> bool:
+    """Tell whether a letter is left out, or put off for a digest, because its reader wishes so.
+
+    One that he has asked for goes at once whatever his wish, and so does one that he can't do
+    without (its fact `needed`).
+    """
+    kinds = _YIELDING.get(letter.seat.mail, ()) if letter.seat else ()
+    return letter.kind in kinds and not (letter.facts.get("asked") or letter.facts.get("needed"))
+
+
+def is_for_digest(letter: Letter) -> bool:
+    """Tell whether a letter is to be told in a digest, into which it will be gathered."""
+    return letter.seat is not None and letter.seat.mail == "DIGEST" and yields(letter)
+
+
 def outlived(session: Session, letter: Letter, now: datetime) -> str:
     """Say why a letter is of no use any more; empty where it still is."""
     if letter.kind == "receipt" and _is_overtaken(session, letter):
         return "overtaken by a newer receipt"
     match, seat = letter.match, letter.seat
     if seat is not None:
-        if letter.kind in _UNWANTED.get(seat.mail, ()) and not letter.facts.get("asked"):
+        if seat.mail != "DIGEST" and yields(letter):
             return f"its reader wants no such letters (MAIL {seat.mail})"
         if letter.kind == "address":
             return ""
@@ -45,6 +67,8 @@ def outlived(session: Session, letter: Letter, now: datetime) -> str:
         return "the turn was run, or undone"
     if letter.kind == "reminder" and _is_past(match, now):
         return "the deadline is past"
+    if is_for_digest(letter) and letter.turn < match.turn and _tells_of_a_sheet_only(letter):
+        return "its turn was run, and the report tells of that"
     return "its turn was undone" if is_undone(session, letter) else ""
 
 
@@ -64,6 +88,14 @@ def _is_overtaken(session: Session, letter: Letter) -> bool:
         Letter.seat_id == letter.seat_id, Letter.kind == "receipt", Letter.id > letter.id
     )
     return any(facts.get("sheet") is not None for facts in session.scalars(newer))
+
+
+def _tells_of_a_sheet_only(letter: Letter) -> bool:
+    """Tell whether a letter is a receipt of a sheet that came in time, and of nothing besides."""
+    facts = letter.facts
+    if letter.kind != "receipt" or facts.get("notes") or facts.get("late"):
+        return False
+    return facts.get("sheet") is not None
 
 
 def _is_past(match: Match, now: datetime) -> bool:

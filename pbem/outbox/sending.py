@@ -15,7 +15,7 @@ from pbem import store, undelivered
 from pbem.config import Config
 from pbem.outbox.claiming import Allowance, Waiting, are_many, recall, waiting
 from pbem.outbox.desk import Desk
-from pbem.outbox.outlived import LESSER, outlived
+from pbem.outbox.outlived import DIGESTED, is_for_digest, outlived
 from pbem.outbox.writing import compose, return_path
 from pbem.post import Accepted, Refused, Sender, Unsure
 from pbem.store import Letter, Seat
@@ -26,6 +26,8 @@ GIVE_UP = timedelta(days=5)
 # A letter that a server may have, though it didn't say so, is sent so often at the most.
 MOST_UNSURE = 3
 DAY = timedelta(days=1)
+# What a digest holds is of use before the deadline: then it comes so long before it at the latest.
+AHEAD = timedelta(hours=2)
 
 _MARK = update(Letter).where(Letter.id == bindparam("number"))
 
@@ -126,13 +128,16 @@ def _in_turn(
 
 
 def _gather(session: Session, now: datetime) -> None:
-    """Put the lesser letters of a day to who wants a digest into one; those younger wait."""
+    """Put the letters of a day that are for a digest into one; those younger wait.
+
+    It comes a day after the one before, or earlier where a deadline is near.
+    """
     query = (
         select(Letter)
         .join(Seat, Letter.seat_id == Seat.id)
         .where(
             Letter.status == "queued",
-            Letter.kind.in_(LESSER),
+            Letter.kind.in_(DIGESTED),
             Letter.due <= now,
             Seat.mail == "DIGEST",
         )
@@ -142,7 +147,7 @@ def _gather(session: Session, now: datetime) -> None:
     for _, found in itertools.groupby(session.scalars(query), lambda one: one.seat_id):
         # Letters that can't be read keep back no more than those of the same seat.
         with suppress(store.StoreDamaged):
-            _gather_of_seat(session, [one for one in found if not one.facts.get("asked")], now)
+            _gather_of_seat(session, [one for one in found if is_for_digest(one)], now)
 
 
 def _gather_of_seat(session: Session, letters: Sequence[Letter], now: datetime) -> None:
@@ -155,6 +160,9 @@ def _gather_of_seat(session: Session, letters: Sequence[Letter], now: datetime) 
         )
     )
     due = max(last or letters[0].created, letters[0].created - DAY) + DAY
+    match = letters[0].match
+    if match is not None and match.deadline is not None and match.deadline > now:
+        due = min(due, match.deadline - AHEAD)
     useful = [one for one in letters if not outlived(session, one, now)]
     if due > now:
         for letter in letters:
@@ -221,7 +229,7 @@ def _tried(
         useless = outlived(session, letter, now)
         if useless:
             return Verdict("dropped", useless)
-        if _is_for_digest(letter):
+        if is_for_digest(letter):
             return None
         raw = compose(session, config, letter, now)
     except TemplateFault as error:
@@ -283,10 +291,3 @@ def _note(result: Sent, one: Waiting, verdict: Verdict) -> None:
     result.damaged += verdict.damaged
     if verdict.status in ("later", "failed"):
         result.whys.append(f"letter {one.number} to {one.recipient}: {verdict.why}")
-
-
-def _is_for_digest(letter: Letter) -> bool:
-    """Tell whether a letter is to be told in a digest, into which it will be gathered."""
-    if letter.seat is None or letter.kind not in LESSER or letter.facts.get("asked"):
-        return False
-    return letter.seat.mail == "DIGEST"

@@ -199,6 +199,8 @@ def set_address(session: Session, seat: Seat, address: str, now: datetime) -> st
             "Orders count from this address only; letters come to it.",
             "Answer this letter, or any later one: what older letters bear is of no use any more.",
         ],
+        # No other letter may come that bears the new token.
+        "needed": True,
     }
     store.queue(session, "notice", facts, now, seat=seat)
     return f"Mail of {seat.name} goes to {address}."

@@ -19,6 +19,7 @@ from tests.flow.rig import (
     WEEK,
     history,
     letters,
+    newest,
     opened,
     order,
     refused,
@@ -172,6 +173,30 @@ def test_undo_all_are_told_and_reports_not_yet_sent_are_dropped(engine: Engine) 
         "The orders sent for it stand again; a new sheet replaces yours."
     )
     assert history(engine, "undone")[0].facts == {"turns": 1, "back_to": 0}
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [
+        (1, "Turn 4 was taken back"),
+        (2, "Turns 3 and 4 were taken back"),
+        (4, "Turns 1 to 4 were taken back"),
+    ],
+)
+def test_undo_is_told_by_the_turns_that_were_taken_back(
+    engine: Engine, house: Config, count: int, told: str
+) -> None:
+    at = _play(engine, "hexem", 4)
+    said(engine, f"UNDO {count}", at, "match1")
+    letter, text = newest(engine, house, "deadline", at)
+    assert letter["Subject"] == f"[match1] {told}"
+    html = letter.get_body(("html",))
+    assert html is not None
+    # A new deadline stands below, for those who have something to decide.
+    for body in (text, " ".join(html.get_content().split())):
+        assert f"{told}." in body
+        assert "The deadline" not in body
+        assert "Orders are due" in body
 
 
 def test_undo_brings_an_ended_match_back_and_takes_back_the_end(engine: Engine) -> None:
