@@ -12,7 +12,8 @@ from sqlalchemy import null
 from sqlalchemy.orm import Session
 
 from pbem import game as games
-from pbem import identity, schedule, settings, store
+from pbem import identity, players, schedule, settings, store
+from pbem.archive.form import shown
 from pbem.archive.verifying import first_difference, options_of
 from pbem.game import Game, Json
 from pbem.store import Absence, Entry, Match, Seat, Sheet, Tenure, Turn
@@ -37,6 +38,7 @@ def bring(
             "it holds only what is public of the match; ask its game master for a whole export"
         )
     game = games.named(record["game"])
+    _check_seats(game, record["seats"])
     record = {
         **record,
         "options": options_of(game, record),
@@ -77,6 +79,13 @@ def bring(
         store.record(session, match, now, "program", "held", why=HELD)
     session.flush()
     return match
+
+
+def _check_seats(game: Game, names: list[str]) -> None:
+    """Raise `ValueError` where a seat has a name that a new match would refuse."""
+    for number, name in enumerate(names):
+        if fault := players.fault_of_name(name, names[:number], game):
+            raise ValueError(f"seats[{number}], {shown(name)}: {fault}")
 
 
 def _settings(given: Json) -> dict[str, Any]:

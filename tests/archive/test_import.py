@@ -558,6 +558,22 @@ def test_a_hostile_value_is_refused_in_one_line_and_nothing_is_stored(
     assert _rows(engine) == 0
 
 
+@pytest.mark.parametrize("name", ["A" * 41, "A<!-- x -->", "gm", "MUSTER A1", "B\u043eb", "7"])
+def test_a_seat_that_no_new_match_could_have_is_refused_in_one_line(
+    name: str, pbem: Command, engine: Engine, house: Config
+) -> None:
+    text = exported.written(record_of("hexem", 1))
+    for file, seat in (("good.json", "Anna"), ("hostile.json", name)):
+        record = json.loads(text.replace('"Ann"', json.dumps(seat)))
+        record["sha256"] = exported.digest(record)
+        (house.folder / file).write_text(json.dumps(record), "utf-8")
+    done = pbem("import", "hostile.json", "--unverified")
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1), done
+    assert "hostile.json: seats[" in done.err
+    assert _rows(engine) == 0
+    assert pbem("import", "good.json", "--unverified").code == 0
+
+
 def test_a_name_with_markup_is_let_be_and_one_in_any_script() -> None:
     record = record_of("hexem", 1)
     text = exported.written(record).replace('"Ann"', '"<b onclick=x>Ann"')
