@@ -15,6 +15,10 @@ from pbem.faults import Wrong
 if TYPE_CHECKING:
     from pbem.game import Json
 
+# A match's name is that of its folder too, and must lead nowhere else.
+MATCH = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
+MATCH_FORM = "a-z, 0-9 and -, at most 32, beginning with a letter or digit"
+
 MANIFEST = ".pbem-archive.json"
 FORMAT = 1
 

@@ -82,6 +82,11 @@ def build(place: Place, sources: Iterable[Source]) -> Built:
     stale = []
     for source in sources:
         built.matches += 1
+        # SQLite takes bytes for a text as well.
+        if not isinstance(source.match, str) or not folders.MATCH.fullmatch(source.match):
+            why = f"no name for a match, which has {folders.MATCH_FORM}; mend it in the database"
+            built.failed[f"{source.match!r:.60}"] = why
+            continue
         before = known["matches"].get(source.match, {"units": {}})
         stamp = _stamp(place, source)
         intact = all(folders.is_intact(place.folder, one) for one in before["units"].values())

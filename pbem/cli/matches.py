@@ -22,7 +22,6 @@ app = typer.Typer()
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 MatchName = Annotated[str, typer.Argument(metavar="MATCH")]
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
 _SEAT = re.compile(rf"\s*([^<>]+?)\s*((?:<{addresses.FORM}>\s*)+)")
 _MOST_OPEN = 100
 
@@ -257,9 +256,10 @@ def show(
 
 def check_name(name: str, what: str) -> None:
     """Raise `Wrong` for what can be no match's name; `what` says where it was written."""
-    if not _NAME.fullmatch(name):
-        remedy = "use a-z, 0-9 and -, at most 32, beginning with a letter or digit"
-        raise Wrong(f"{what} {name!r}: no name for a match; {remedy}")
+    from pbem.archive.folder import MATCH, MATCH_FORM
+
+    if not MATCH.fullmatch(name):
+        raise Wrong(f"{what} {name!r}: no name for a match; use {MATCH_FORM}")
 
 
 def find(session: Any, name: str) -> "Match":

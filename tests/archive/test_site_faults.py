@@ -115,6 +115,26 @@ def test_the_command_names_a_match_that_can_not_be_built_and_says_so_by_its_code
     assert 'href="match2/' in (house.folder / "site" / "index.html").read_text("utf-8")
 
 
+@pytest.mark.parametrize("name", ["../../x", "/x", "..", "", "a/b", "x" * 300, "a\nb", b"\xff\x00"])
+def test_a_match_whose_name_was_damaged_is_left_out_and_nothing_leaves_the_folder(  # type: ignore[no-untyped-def]
+    name: str | bytes, pbem, engine: Engine, house: Config
+) -> None:
+    lives.begin(engine, "hexem")
+    lives.begin(engine, "empires", "match2")
+    with sqlite3.connect(house.folder / "pbem.sqlite") as base:
+        base.execute("UPDATE matches SET name = ? WHERE name = 'match1'", (name,))
+    base.close()
+    answer = pbem("archive", "--out", "deep/er/site")
+    assert (answer.code, answer.err.count("\n")) == (1, 1), answer
+    assert f"{name!r:.60}: not built" in answer.err and "no name for a match" in answer.err
+    site_folder = house.folder / "deep" / "er" / "site"
+    assert (site_folder / "match2" / "index.html").is_file()
+    assert {one.name for one in site_folder.iterdir() if one.is_dir()} == {"match2"}
+    around = (house.folder, house.folder / "deep", house.folder / "deep" / "er")
+    found = {one.name for folder in around for one in folder.iterdir() if one.is_dir()}
+    assert found <= {"deep", "er", "site", "mail"}
+
+
 @pytest.mark.parametrize("is_unverified", [True, False])
 def test_a_match_that_was_imported_unverified_is_marked_on_all_of_its_pages(
     is_unverified: bool, tmp_path: Path
