@@ -258,6 +258,7 @@ PLAYER = Grammar(
         Rule("PASSWORD <token>", Password, "Prove whose mail this is"),
     ),
     _KINDS,
+    aliases={"AWAY": "ABSENT"},
 )
 
 GAME_MASTER = Grammar(

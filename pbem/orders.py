@@ -62,8 +62,8 @@ class Grammar:
     `kinds` adds slot kinds to `KINDS`. `units` may stand beside a number and mean nothing
     (`30 VP`, `£30`). `packaged` gives, for a slot, the names that count while no match says which
     exist. `lone` names a kind that, alone on a line, looks like an order without its verb.
-    `aliases` are words of other languages, in capitals, for words of usage lines; they count in a
-    line that begins with one for a verb.
+    `aliases` are words of other languages, or others of the same, in capitals, for words of usage
+    lines; they count in a line that begins with one for a verb.
     """
 
     rules: Sequence[Rule]
@@ -261,10 +261,10 @@ class Grammar:
                 return _refused(number, line, f"{verb} is {whose} order")
         if is_prose(line):
             return Line(number, line)
-        usages = " or ".join(shape.rule.shown for shape in shapes if shape.rule.gm == gm)
+        usages = " or ".join(shape.told for shape in shapes if shape.rule.gm == gm)
         odd = typography.odd_letters(line)
         hint = f"; not Latin, though they look so: {odd}" if odd else ""
-        usages = usages or shapes[0].rule.shown
+        usages = usages or shapes[0].told
         return _refused(number, line, f"not understood; the order is: {usages}{hint}")
 
     def _chat_or_slip(self, number: int, line: str, gm: bool) -> Line:

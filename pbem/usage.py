@@ -73,6 +73,8 @@ _PIECE = re.compile(r"<(\w+)(?::(\w+))?>|(\[)|(\])|([^\s<>\[\]]+)")
 _BEFORE_SLOT = r"(?: ?[:=] ?| -{1,3} | )"
 _BEFORE_WORD = r"[,;:]? "
 _PROSE = re.compile(r"([^\W\d_]+)[,.] ([^\W\d_]+)")
+# A kind of which only some words are.
+_CHOICE = re.compile(r"[A-Z]+(?:\|[A-Z]+)+")
 _MISFIT = object()
 
 Packaged = Mapping[str, Callable[[], Collection[str]]]
@@ -91,6 +93,16 @@ class Shape:
     slots: Mapping[str, Kind]
     repeated: Mapping[str, str]
     packaged: Packaged
+
+    @property
+    def told(self) -> str:
+        """The usage line as shown to who has missed it: with the words of a slot that has few."""
+        told = self.rule.shown
+        for name, kind in self.slots.items():
+            if _CHOICE.fullmatch(kind.pattern):
+                *words, last = kind.pattern.split("|")
+                told += f", where {name} is {', '.join(words)} or {last}"
+        return told
 
     def fit(self, line: str, packaged: bool = False) -> dict[str, Any] | None:
         """Return the slots' values where a line fits the rule to its last word, else `None`.

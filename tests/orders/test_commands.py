@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from pbem import commands, reading, typography
+from pbem import commands, game, reading, typography
 from pbem.orders import MOST_LINES
 from pbem.usage import Order
 
@@ -98,6 +98,25 @@ def test_letters_that_only_look_latin_are_named_where_they_stand_alone_or_among_
 ) -> None:
     (problem,) = commands.GAME_MASTER.read(line, gm=True).problems
     assert problem.message.endswith(f">{hint}")
+
+
+def test_a_slot_of_which_only_some_words_are_is_asked_about_with_these_words() -> None:
+    (problem,) = commands.PLAYER.read("MAIL FOO").problems
+    assert problem.message == (
+        "not understood; the order is: MAIL <choice>, where choice is ALL, REPORTS, DIGEST or NONE"
+    )
+
+
+@pytest.mark.parametrize("key", sorted(game.installed()))
+def test_away_is_another_word_for_absent_and_chat_stays_chat(key: str) -> None:
+    grammar = game.named(key).GRAMMAR | commands.PLAYER
+    (problem,) = grammar.read("AWAY 2026-12-01 2026-12-03").problems
+    assert problem.message == "not understood; the order is: ABSENT FROM <start> TO <end>"
+    dates = ("2026-12-01", "2026-12-03")
+    assert grammar.read("Away from 2026-12-01 to 2026-12-03").orders == (commands.Absent(*dates),)
+    chat = grammar.read("I am away next week.\nAway in the hills, sorry.")
+    assert not chat.orders
+    assert not chat.problems
 
 
 def test_a_misspelt_verb_without_anything_behind_it_is_asked_back_as_it_would_be_written() -> None:
