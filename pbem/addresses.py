@@ -33,7 +33,7 @@ def fault_of(address: str) -> str:
     if sign := _ENDS_ONE.search(local):
         return f"{sign[0]} can't stand before its @; write it as name@host"
     if len(local.encode()) > _LONGEST_LOCAL:
-        return f"before its @ there is room for {_LONGEST_LOCAL} bytes; write it as name@host"
+        return f"before its @ there is room for {_LONGEST_LOCAL} bytes; write another"
     fault = fault_of_host(host)
     if not fault and len(f"{local}@{in_ascii(host)}".encode()) > _LONGEST:
         return f"it is longer than the {_LONGEST} bytes that servers take; write another"

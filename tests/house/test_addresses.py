@@ -43,7 +43,7 @@ BAD = {
     '"ann"@example.org': "\" can't stand before its @",
     "ann(x)@example.org": "( can't stand before its @",
     "ann,bob@example.org": ", can't stand before its @",
-    f"{'a' * 65}@example.org": "there is room for 64 bytes",
+    f"{'a' * 65}@example.org": "there is room for 64 bytes; write another",
     f"{'я' * 33}@example.org": "there is room for 64 bytes",
     "ann@example..org": "nothing before, behind or between its dots",
     "ann@.example.org": "nothing before, behind or between its dots",
