@@ -7,7 +7,6 @@ import itertools
 import re
 import stat
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,6 +23,7 @@ from pbem.config import Config
 from pbem.faults import Away, Damaged, Wrong
 from pbem.post import settings
 from pbem.store import Address, Letter, Match, Message
+from pbem.store.columns import REMEDY
 
 # After so long without a tick, or a look into a mailbox, something has stopped.
 LONGEST_SILENCE = timedelta(minutes=15)
@@ -349,7 +349,7 @@ def _post_office(session: Session, now: datetime) -> Iterator[Check]:
         if count:
             faults += 1
             yield _fault("letters", f"{what}: {count}", remedy)
-    for why, whys in itertools.groupby(sorted(session.scalars(retried))):
+    for why, whys in itertools.groupby(sorted(map(str, session.scalars(retried)))):
         faults += 1
         remedy = "mend what it says; `pbem letter ID --retry` tries one at once"
         yield _fault("letters", f"{len(list(whys))} could not be sent: {why}", remedy)
@@ -367,9 +367,14 @@ def _matches(session: Session, now: datetime) -> Iterator[Check]:
     rows = list(session.scalars(select(Match).where(Match.status != "over").order_by(Match.id)))
     faults: list[Check] = []
     for row in rows:
-        # What can't be read has been named.
-        with suppress(Damaged):
+        # What can't be read has been named; whatever else is amiss, the others are looked at.
+        try:
             faults += _of_match(session, row, now)
+        except Damaged:
+            continue
+        except (TypeError, ValueError, AttributeError, LookupError) as error:
+            why = f"it is damaged: {type(error).__name__}: {error}"
+            faults.append(_fault(f"match {row.name}", why, REMEDY))
     yield from faults
     if not faults:
         yield Check("matches", True, f"{len(rows)} are not over, and none is stuck")
@@ -383,11 +388,15 @@ def _of_match(session: Session, match: Match, now: datetime) -> Iterator[Check]:
     except ValueError as error:
         yield _fault(name, str(error), "install the game again, or SET zone <zone>")
         return
+    # SET schedule is of no use where one of those there are can't be read.
+    remedy = f"matches.schedules: {REMEDY}"
     try:
+        for one in match.schedules:
+            schedule.parse(one)
+        remedy = f'`pbem gm {match.name} "SET schedule <schedule>"`, or "SET pause []"'
         schedule.parse_all(match.schedules)
         deadlines.scheduled(session, match, now)
     except ValueError as error:
-        remedy = f'`pbem gm {match.name} "SET schedule <schedule>"`, or "SET pause []"'
         yield _fault(name, str(error), remedy)
     if match.status == "held" and match.tries:
         why = f"its turn failed: {match.why}"

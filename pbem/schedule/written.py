@@ -68,6 +68,9 @@ def parse(text: str) -> Schedule:
     Several weekdays may be named (`weekly Mon Thu 20:00`). Raise `ValueError` with a sentence that
     names fault, place and remedy.
     """
+    # A database that was written into by hand may hold a number, or a list.
+    if not isinstance(text, str):
+        raise ValueError(f"schedule {text!r:.60}: that is no schedule; write {_FORMS}")
     named = re.fullmatch(r"\s*([^\W\d][\w-]*)\s*:(.*)", text, re.DOTALL)
     phase, rule = named.groups() if named else ("", text)
     try:

@@ -344,6 +344,31 @@ def test_a_number_that_is_none_hinders_no_other_match(run: Run, table: str, colu
     assert found[SOUND]["turn"] == 2
 
 
+def keep_two() -> str:
+    """Leave the sound match and one that is as sound; return that one's name."""
+    edit(
+        f"DELETE FROM letters WHERE match_id NOT IN {_LAST_TWO}",
+        f"DELETE FROM messages WHERE match_id NOT IN {_LAST_TWO}",
+        f"DELETE FROM matches WHERE id NOT IN {_LAST_TWO}",
+        f"UPDATE matches SET name = 'broken' WHERE name != '{SOUND}'",
+    )
+    return "broken"
+
+
+@pytest.mark.parametrize("value", ["[1]", "[[]]", '[["x"]]', '[{"a":1}]', "[null]", '["soon"]'])
+def test_a_schedule_that_is_none_is_named_by_the_doctor(run: Run, value: str) -> None:
+    name = keep_two()
+    edit(f"UPDATE matches SET schedules = '{value}' WHERE name = '{name}'")
+    code, said = run("doctor")
+    assert (code, f"FAULT match {name}: schedule " in said) == (1, True), said
+    assert "      matches.schedules: mend that very value in the database" in said
+    assert f"match {SOUND}" not in said
+    for words in (("resume", name, "--yes"), ("gm", name, "UNDO")):
+        code, said = run(*words)
+        assert (code in (1, 2), said.count("\n")) == (True, 1), said
+        assert "that is no schedule; write " in said
+
+
 def test_a_text_of_another_encoding_is_read_as_far_as_it_can_be(run: Run) -> None:
     edit("UPDATE seats SET person = CAST(x'4afc72' AS TEXT) WHERE name = 'Ann'")
     assert run("show", SOUND)[0] == 0
