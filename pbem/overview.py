@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine, LargeBinary, func, select
 from sqlalchemy.orm import Session
 
 from pbem import brakes, intake, matches, outbox, schedule, store, turns
@@ -62,6 +62,25 @@ def _told(session: Session, error: store.StoreDamaged) -> str:
     return str(store.damage.located(session.connection(), error))
 
 
+def _check(row: Match | Seat | Message | Letter) -> None:
+    """Raise `StoreDamaged` where a row has bytes for a number or a text, as SQLite takes them."""
+    for column in row.__table__.columns:
+        value = vars(row).get(column.key)
+        if isinstance(value, bytes) and not isinstance(column.type, LargeBinary):
+            why = f"{value!r:.40} is {'no number' if column.type.python_type is int else 'no text'}"
+            name = f"{row.__tablename__}.{column.key}"
+            raise store.StoreDamaged(
+                store.Unreadable(name, why, value), f" (row {vars(row)['id']})"
+            )
+
+
+def _tellable(value: Any) -> Any:
+    """Return a value, or some, with text for bytes, which no JSON can hold."""
+    if isinstance(value, list):
+        return [_tellable(one) for one in value]
+    return f"{value!r:.40}" if isinstance(value, bytes) else value
+
+
 def _status_of(session: Session, match: Match, now: datetime) -> Json:
     found: Json = {
         "match": match.name,
@@ -99,7 +118,12 @@ def _status_of(session: Session, match: Match, now: datetime) -> Json:
         found["fault"] = _told(session, error)
     except TypeError as error:
         found["fault"] = f"{match.name} is damaged: {error}; `pbem doctor` names its row"
-    return found
+    try:
+        for row in (match, *match.seats):
+            _check(row)
+    except store.StoreDamaged as error:
+        found["fault"] = _told(session, error)
+    return {name: _tellable(value) for name, value in found.items()}
 
 
 def _mailboxes(session: Session) -> Iterator[str]:
@@ -151,7 +175,7 @@ def _stuck(
 class Piece(NamedTuple):
     """A mail that came or a letter that goes, as the post office lists it.
 
-    Where its time is damaged there is none, and `why` says so.
+    Where it is damaged it has no time, and `why` says so.
     """
 
     id: str
@@ -177,6 +201,7 @@ def pieces(session: Session, *, failed: bool = False, shunted: bool = False) -> 
         is_mail = isinstance(one, Message)
         time, why = "", one.why
         try:
+            _check(one)
             moment = one.received if isinstance(one, Message) else one.sent or one.created
             time = moment.isoformat()
         except store.StoreDamaged as error:
@@ -185,10 +210,10 @@ def pieces(session: Session, *, failed: bool = False, shunted: bool = False) -> 
             Piece(
                 f"{'in' if is_mail else 'out'}{one.id}",
                 "in" if is_mail else "out",
-                names.get(one.match_id or 0),
-                seats.get(one.seat_id or 0),
-                "mail" if isinstance(one, Message) else one.kind,
-                one.status,
+                _tellable(names.get(one.match_id or 0)),
+                _tellable(seats.get(one.seat_id or 0)),
+                "mail" if isinstance(one, Message) else _tellable(one.kind),
+                _tellable(one.status),
                 time,
                 why,
             )

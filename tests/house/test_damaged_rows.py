@@ -17,12 +17,12 @@ from email.header import decode_header, make_header
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select, text
+from sqlalchemy import Integer, select, text
 from sqlalchemy.orm import Session
 
 from pbem import cli, config, matches, rounds, store, turns
 from pbem.store import Absence, Applicant, Base, Letter, Match, Message, StoreDamaged, backups
-from pbem.store.columns import Guarded, Json
+from pbem.store.columns import Guarded, Json, Name
 from tests import databases
 from tests.conftest import NOW, begin, mail
 from tests.flow.rig import DAY, DEADLINE, HOUR, MINUTE, WEEK
@@ -367,6 +367,43 @@ def test_a_schedule_that_is_none_is_named_by_the_doctor(run: Run, value: str) ->
         code, said = run(*words)
         assert (code in (1, 2), said.count("\n")) == (True, 1), said
         assert "that is no schedule; write " in said
+
+
+_NUMBERS_AND_TEXTS = [
+    column.name
+    for column in Match.__table__.columns
+    if isinstance(column.type, Integer | Name) and column.name != "id"
+]
+
+
+@pytest.mark.parametrize("column", _NUMBERS_AND_TEXTS)
+def test_status_tells_of_all_matches_though_one_has_bytes_for_a_number_or_a_text(
+    run: Run, column: str
+) -> None:
+    name = keep_two()
+    edit(f"UPDATE matches SET {column} = x'ff00' WHERE name = '{name}'")
+    code, said = run("status", "--json")
+    assert code == 1, said
+    found = {one["match"]: one for one in json.loads(said)["matches"]}
+    assert len(found) == 2 and not found.pop(SOUND)["fault"]
+    (other,) = found.values()
+    assert f"matches.{column} (row " in other["fault"] and "is no " in other["fault"]
+    code, said = run("status")
+    assert (code, f"matches.{column} (row " in said, SOUND in said) == (1, True, True)
+
+
+@pytest.mark.parametrize("column", ["kind", "status", "why", "tries"])
+def test_letters_are_listed_though_one_has_bytes_for_a_text(run: Run, column: str) -> None:
+    keep_two()
+    whole = json.loads(run("letters", "--json")[1])
+    edit(f"UPDATE letters SET {column} = x'ff00' WHERE id = (SELECT max(id) FROM letters)")
+    code, said = run("letters", "--json")
+    listed = json.loads(said)
+    (bad,) = [one for one in listed if not one["time"]]
+    assert (code, len(listed)) == (1, len(whole))
+    assert f"letters.{column} (row " in bad["why"]
+    code, said = run("letters")
+    assert (code, said.count("\n"), f"letters.{column} (row " in said) == (1, len(whole), True)
 
 
 def test_a_text_of_another_encoding_is_read_as_far_as_it_can_be(run: Run) -> None:
