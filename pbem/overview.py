@@ -119,8 +119,9 @@ def _status_of(session: Session, match: Match, now: datetime) -> Json:
     except TypeError as error:
         found["fault"] = f"{match.name} is damaged: {error}; `pbem doctor` names its row"
     try:
-        for row in (match, *match.seats):
-            _check(row)
+        _check(match)
+        for seat in match.seats:
+            _check(seat)
     except store.StoreDamaged as error:
         found["fault"] = _told(session, error)
     return {name: _tellable(value) for name, value in found.items()}
