@@ -190,6 +190,11 @@ class Name(TypeDecorator[str]):
     impl: type[String] = String
     cache_ok = True
 
+    @property
+    def python_type(self) -> type[str]:
+        """What such a column holds."""
+        return str
+
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
         """Leave out what some database would refuse."""
         del dialect

@@ -6,6 +6,7 @@ There is a match for each value that can be damaged, in which that one is; and a
 import io
 import json
 import os
+import re
 import shutil
 import sqlite3
 import sys
@@ -404,6 +405,7 @@ def test_letters_are_listed_though_one_has_bytes_for_a_text(run: Run, column: st
     assert f"letters.{column} (row " in bad["why"]
     code, said = run("letters")
     assert (code, said.count("\n"), f"letters.{column} (row " in said) == (1, len(whole), True)
+    assert re.search(rf"letters\.{column} of \S+ \(row \d+\) can't be read", run("doctor")[1])
 
 
 def test_a_text_of_another_encoding_is_read_as_far_as_it_can_be(run: Run) -> None:
