@@ -24,7 +24,8 @@ from tests.flow.rig import HOUR, Office, letters, seat_of, the_match
 
 AT = NOW + HOUR
 KNOWN = {"ann@example.org", "bob@example.org", "bob@work.example.org", ""}
-SECONDS = 1.0
+# So many times what a million steps of Python take, which is about a second.
+MOST_STEPS = 20
 MEGABYTES = 300
 
 
@@ -68,12 +69,21 @@ def strict(engine: Engine) -> str:
     return "hexem1"
 
 
+def steps() -> float:
+    """Return how long a million steps take just now: a busy machine is no slow program."""
+    begun = time.process_time()
+    sum(n * n for n in range(1_000_000))
+    return time.process_time() - begun
+
+
 def quick(engine: Engine, house: Config, raw: bytes) -> intake.Taken:
-    """Take in one mail, which must need no more than a second, and no more than some memory."""
+    """Take in one mail, which must need no more than so many steps, and than some memory."""
     parcel = intake.Parcel(raw, AT, "pipe")
     begun = time.process_time()
     (taken,) = intake.take_in(engine, house, [parcel], AT)
-    assert time.process_time() - begun < SECONDS
+    took = time.process_time() - begun
+    # What is quick on any machine needs no floor.
+    assert took < 0.1 or took < MOST_STEPS * steps()
     assert taken.status != "shunted", taken.why
     # Watching the memory takes time, so it is another mail that is watched.
     twin = intake.Parcel(raw.replace(b"<1@mail", b"<1000@mail", 1), AT, "pipe")
