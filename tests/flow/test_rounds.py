@@ -251,7 +251,7 @@ def played(match: str, engine: Engine, house: Config) -> Iterator[datetime]:
 STEPS = 240
 
 
-@pytest.mark.parametrize("after", range(0, STEPS, 6))
+@pytest.mark.parametrize("after", range(0, STEPS, 12))
 def test_a_crash_anywhere_loses_and_doubles_nothing(
     played: datetime, engine: Engine, house: Config, crash: Crash, after: int
 ) -> None:
