@@ -126,7 +126,8 @@ def run(
     if seen is None:
         return None
     with _counting(engine) as counts:
-        return _run(engine, counts, seen, now, fetched, away, wait=True, early=early)
+        ran = _run(engine, counts, seen, now, fetched, away, wait=True, early=early)
+    return None if ran and ran.outcome == _TAKEN else ran
 
 
 def _counting(engine: Engine) -> AbstractContextManager[Connection]:
