@@ -119,7 +119,8 @@ def run(
 ) -> Ran | None:
     """Run the phase a match is in, if it is due or `early`; `None` where there is nothing to do.
 
-    Another process that runs it is waited for, and then nothing is left to do.
+    Another process that runs it is waited for, and then nothing is left to do; what two were about
+    to try at once is left to the next tick.
     """
     with store.reading(engine) as session:
         seen = session.scalar(_SEEN.where(Match.name == name))
