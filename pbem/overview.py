@@ -127,6 +127,16 @@ def _status_of(session: Session, match: Match, now: datetime) -> Json:
     return {name: _tellable(value) for name, value in found.items()}
 
 
+def is_failing(found: Json) -> bool:
+    """Tell whether a match's turn fails, or is held for having failed.
+
+    One that was tried once and left no word is most likely in some process's hand just now.
+    """
+    tries = found["tries"]
+    # What can't be read is told as a fault.
+    return isinstance(tries, int) and tries > (0 if found["why"] else 1)
+
+
 def _mailboxes(session: Session) -> Iterator[str]:
     """Say which mailboxes could not be fetched when it was last tried."""
     names = select(Mark.name).where(Mark.name.startswith("source ")).order_by(Mark.name)
@@ -160,8 +170,10 @@ def _stuck(
             yield f"{name} is held: {one['why']}; `pbem gm {name} RELEASE` lets it go on"
         elif one["overdue"]:
             yield f"{name} is long overdue; `pbem resume {name} --yes` sets a new deadline"
-        elif one["tries"]:
-            yield f"{name}: its turn has failed {one['tries']} times: {one['why']}"
+        elif is_failing(one):
+            why = one["why"] or "the process ended each time"
+            times = "once" if one["tries"] == 1 else f"{one['tries']} times"
+            yield f"{name}: its turn has failed {times}: {why}"
     if letters["failed"]:
         yield f"letters not delivered: {letters['failed']}; see `pbem letters --failed`"
     if letters["shunted"]:

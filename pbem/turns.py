@@ -5,14 +5,15 @@ the outcome. The turns that the game master asks for, by mail or command, are ma
 row and run here like those that are due.
 """
 
+import itertools
 import traceback
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, closing, suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Engine, bindparam, or_, select, update
+from sqlalchemy import Connection, Engine, bindparam, or_, select, tuple_, update
 from sqlalchemy.orm import Session, load_only
 
 from pbem import brakes, deadlines, matches, players, store
@@ -30,22 +31,28 @@ _SEEN = select(Match).options(
     load_only(Match.name, Match.turn, Match.tries, Match.deadline, Match.began),
     load_only(Match.waits_until, Match.early, Match.run_now),
 )
-_TRIED = select(Match.id).where(
-    Match.id == bindparam("match"),
-    Match.turn == bindparam("at"),
-    Match.tries == bindparam("before"),
-    Match.status == "running",
-    Match.tries < MOST_TRIES,
-)
+_SEEN_TURNS = tuple_(Match.id, Match.turn).in_(bindparam("turns", expanding=True))
+_COUNTED = select(Match.id).where(_SEEN_TURNS, Match.status == "running")
+_UNTRIED = _COUNTED.where(Match.tries == bindparam("before"), Match.tries < MOST_TRIES)
 # By whether a row that somebody has locked is waited for.
 _COUNT = {
     wait: update(Match)
-    .where(
-        Match.id == _TRIED.with_for_update(key_share=True, skip_locked=not wait).scalar_subquery()
-    )
+    .where(Match.id.in_(_UNTRIED.with_for_update(key_share=True, skip_locked=not wait)))
     .values(tries=Match.tries + 1)
+    .returning(Match.id)
     for wait in (False, True)
 }
+_GIVE_BACK = (
+    update(Match)
+    .where(
+        Match.id.in_(
+            _COUNTED.where(Match.tries > 0).with_for_update(key_share=True, skip_locked=True)
+        )
+    )
+    .values(tries=Match.tries - 1)
+)
+# So many matches are claimed at once, and counted as tried, if none of them was tried before.
+TOGETHER = 10
 # What becomes of a match that somebody else has in hand.
 _TAKEN = "taken"
 
@@ -61,6 +68,20 @@ class Ran(NamedTuple):
     outcome: str
     why: str = ""
     news: bool = True
+
+
+class _How(NamedTuple):
+    """How turns are run: by which clock, mailboxes fetched and away as `run_due` has them.
+
+    With `early` whatever the deadline; with `wait` what somebody else has in hand is waited for,
+    else it is left to him.
+    """
+
+    now: datetime
+    fetched: datetime | None
+    away: Sequence[str]
+    early: bool = False
+    wait: bool = False
 
 
 def due(session: Session, now: datetime) -> list[Match]:
@@ -96,15 +117,17 @@ def run_due(
         seen = due(session, now)
     if not seen:
         return []
+    how = _How(now, fetched, away)
     with _counting(engine) as counts, store.connected(engine) as writes:
-        found = [_run(writes, counts, match, now, fetched, away, wait=False) for match in seen]
-        taken = {one.match for one in found if one and one.outcome == _TAKEN}
+        found = _try_all(writes, counts, seen, how)
+        names = {one.match for one in found if one and one.outcome == _TAKEN}
+        taken = {(match.name, match.turn) for match in seen if match.name in names}
         if taken:
             # Who had one in hand may only have looked at it, knowing of no fetch. What he has even
             # now is left to the next tick: a forgotten transaction must not hold up all the rest.
             with store.reading(engine) as session:
-                again = [match for match in due(session, now) if match.name in taken]
-            found += [_run(writes, counts, one, now, fetched, away, wait=False) for one in again]
+                again = [match for match in due(session, now) if (match.name, match.turn) in taken]
+            found += _try_all(writes, counts, again, how)
     return [one for one in found if one and one.outcome != _TAKEN]
 
 
@@ -126,8 +149,10 @@ def run(
         seen = session.scalar(_SEEN.where(Match.name == name))
     if seen is None:
         return None
-    with _counting(engine) as counts:
-        ran = _run(engine, counts, seen, now, fetched, away, wait=True, early=early)
+    with store.writing(engine) as session, _counting(engine) as counts:
+        store.hold(session, _work(name), wait=True)
+        how = _How(now, fetched, away, early=early, wait=True)
+        (ran,) = _try(engine, counts, (seen,), how)
     return None if ran and ran.outcome == _TAKEN else ran
 
 
@@ -136,57 +161,104 @@ def _counting(engine: Engine) -> AbstractContextManager[Connection]:
     return store.connected(engine, single=True, passing=True)
 
 
-def _run(
-    place: Engine | Connection,
-    counts: Connection,
-    seen: Match,
-    now: datetime,
-    fetched: datetime | None,
-    away: Sequence[str],
-    *,
-    wait: bool,
-    early: bool = False,
-) -> Ran | None:
-    """Run a match if its turn is still the one that was `seen`.
+def _try_all(
+    place: Connection, counts: Connection, seen: Sequence[Match], how: _How
+) -> list[Ran | None]:
+    """Run matches in the order given.
 
-    Another process that has it in hand is waited for, or (without `wait`) left to it. The count of
-    tries is committed before the try, so that a turn that kills the process is counted too.
+    Those never tried are claimed and counted some at a time. One that was tried may be what ended
+    the process, and is counted by itself. On SQLite, where nothing is claimed, all are.
     """
-    name, turn = seen.name, seen.turn
-    hindered = brakes.is_hindered(seen, now, fetched, _is_early(seen, early))
-    counted = False
+    found: list[Ran | None] = []
+    most = 1 if counts.dialect.name == "sqlite" else TOGETHER
+    with closing(store.Claim(counts)) as claim:
+        for untried, some in itertools.groupby(seen, lambda match: match.tries == 0):
+            coming = list(some)
+            while coming:
+                size = most if untried else 1
+                works = {_work(match.name): match for match in coming[:size]}
+                ours = [works.pop(work) for work in claim.take(works)]
+                found += [Ran(match.name, _TAKEN) for match in works.values()]
+                found += _try(place, counts, ours, how)
+                del coming[:size]
+    return found
+
+
+def _work(name: str) -> str:
+    """Return what the run of a match's turn is called, which one process does at a time."""
+    return f"turn {name}"
+
+
+def _try(
+    place: Engine | Connection, counts: Connection, seen: Sequence[Match], how: _How
+) -> list[Ran | None]:
+    """Run matches that were tried as often, if their turns are still those that were `seen`.
+
+    The count of tries is committed before the first, so that a turn that kills the process is
+    counted too; what was not tried after all is given back.
+    """
+    free = {
+        match.id: match.turn
+        for match in seen
+        # A number that is damaged is found to be so by the try.
+        if match.tries in range(MOST_TRIES) and not _is_hindered(match, how)
+    }
+    counted: set[int] = set()
+    if free:
+        given = {"turns": list(free.items()), "before": seen[0].tries}
+        counted = set(counts.scalars(_COUNT[how.wait], given))
+    left, found = set(counted), list[Ran | None]()
+    try:
+        for match in seen:
+            is_counted = match.id in counted
+            if match.id in free and not is_counted:
+                found.append(Ran(match.name, _TAKEN))
+                continue
+            left.discard(match.id)
+            try:
+                ran = _run(place, match, how, is_counted)
+            except Away:
+                left |= counted & {match.id}
+                raise
+            if ran is not None and ran.outcome == _TAKEN:
+                left |= counted & {match.id}
+            found.append(ran)
+    finally:
+        if left:
+            # If the database can be reached again.
+            with suppress(Away), store.connected(place.engine, single=True) as connection:
+                turns = [(number, free[number]) for number in left]
+                connection.execute(_GIVE_BACK, {"turns": turns})
+    return found
+
+
+def _is_hindered(match: Match, how: _How) -> bool:
+    return brakes.is_hindered(match, how.now, how.fetched, _is_early(match, how.early))
+
+
+def _run(place: Engine | Connection, seen: Match, how: _How, counted: bool) -> Ran | None:
+    """Run a match whose try was `counted`, or that is hindered, if its turn is that `seen`."""
+    name, turn, now = seen.name, seen.turn, how.now
     try:
         with store.writing(place) as session:
-            # On PostgreSQL nobody else counts a try meanwhile.
-            if not store.hold(session, f"turn {name}", wait=wait):
-                return Ran(name, _TAKEN)
-            if not hindered:
-                given = {"match": seen.id, "at": turn, "before": seen.tries}
-                counted = counts.execute(_COUNT[wait], given).rowcount > 0
-            match = store.match_named(session, name, lock=True, wait=wait or counted)
-            if match is None and not wait:
+            match = store.match_named(session, name, lock=True, wait=how.wait)
+            if match is None and not how.wait:
                 return Ran(name, _TAKEN)
             # Another process may have run it since it was seen.
             if match is None or match.turn != turn:
                 return None
-            if counted and match.tries != seen.tries + 1:
-                # Two have counted their try before either began with it.
-                _uncount(match)
+            # Who has counted a try since is about to make it; one before may be given back by now.
+            if counted and match.tries not in (seen.tries, seen.tries + 1):
                 return Ran(name, _TAKEN)
-            found = _found(session, match, now, fetched, away, early, counted)
+            found = _found(session, match, how, counted)
             if isinstance(found, Phase):
                 advance(session, found, now)
                 return Ran(name, "ran")
-            if counted:
-                _uncount(match)
+            if counted and match.status == "running":
+                # One that is held meanwhile keeps it, to tell that a fault holds it.
+                match.tries = max(match.tries - 1, 0)
             return found
     except Away:
-        if counted:
-            # If the database can be reached again.
-            with suppress(Away), store.writing(place) as session:
-                match = store.match_named(session, name, lock=True)
-                if match is not None and match.turn == turn:
-                    _uncount(match)
         raise
     # A game that fails must not stop the other matches; what it said is kept.
     except Exception as error:
@@ -200,24 +272,16 @@ def _run(
             return Ran(name, "failed", why)
 
 
-def _found(
-    session: Session,
-    match: Match,
-    now: datetime,
-    fetched: datetime | None,
-    away: Sequence[str],
-    early: bool,
-    counted: bool,
-) -> Phase | Ran | None:
+def _found(session: Session, match: Match, how: _How, counted: bool) -> Phase | Ran | None:
     """Return the phase to be run, or what keeps it from being run; `None` where it isn't due.
 
     What hindered it when it was seen, and does no more, is left to the next tick.
     """
-    early = _is_early(match, early)
+    now, early = how.now, _is_early(match, how.early)
     is_past = match.deadline is not None and match.deadline <= now
     if match.status != "running" or not (is_past or early):
         return None
-    found: Brake | Phase | None = brakes.braked(session, match, now, fetched, early, away)
+    found: Brake | Phase | None = brakes.braked(session, match, now, how.fetched, early, how.away)
     if found is None and counted:
         found = matches.phase(session, match) if early else brakes.waits(session, match, now)
     if isinstance(found, Brake):
@@ -227,13 +291,6 @@ def _found(
     why = match.why or "the process ended each time as it ran the turn"
     _hold(session, match, now, why)
     return Ran(match.name, "held", why)
-
-
-def _uncount(match: Match) -> None:
-    """Take back the count of a try: the turn waits, or it failed for the database's sake."""
-    # One that is held meanwhile keeps it, to tell that a fault holds it.
-    if match.status == "running":
-        match.tries = max(match.tries - 1, 0)
 
 
 def _is_early(match: Match, early: bool) -> bool:

@@ -104,7 +104,7 @@ def status(
         cli.say_json(found)
     else:
         _print_status(found, desk.now)
-    is_any = any(one["tries"] or one["fault"] for one in found["matches"])
+    is_any = any(overview.is_failing(one) or one["fault"] for one in found["matches"])
     return FAILED if is_any or found["faults"] else DONE
 
 

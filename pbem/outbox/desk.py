@@ -1,79 +1,81 @@
-"""Where letters are written: what was read of a match for one is at hand for the next ones."""
+"""Where letters are written: what they need is read for many at once, their matches claimed."""
 
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import TypeVar
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from pbem import store
-from pbem.store import Letter, Match
+from pbem.outbox.claiming import Waiting
+from pbem.outbox.rows import read_ahead
+from pbem.store import Letter
 
-Found = TypeVar("Found")
-
-# So far ahead other letters of a match are looked for.
-AHEAD = 20
+# Letters of so many matches are read at a time, and so many letters, at the most.
+MATCHES = 8
+LETTERS = 48
 # What was read of a match is used for so many seconds: a seat may get another player meanwhile.
 FRESH = 5
 
-_NEXT = (
-    select(Letter, Match)
-    .outerjoin(Letter.match)
-    .where(
-        Letter.id.between(bindparam("number"), bindparam("last")),
-        Letter.match_id.is_not_distinct_from(bindparam("match")),
-        Letter.status == "queued",
-        Letter.due <= bindparam("now"),
-    )
-)
-
 
 class Desk:
-    """The session in which letters are written, the same for as long as they are of one match.
+    """The session in which letters are written, the same for those that are read at a time.
 
-    The match is claimed for so long. Letters are queued match by match, so nothing that is read is
-    older than a match's letters; where a server is slow, it is read again after some seconds.
+    Their matches are claimed for so long: one at first, twice as many each time, and one again
+    where a server is slow. Others may send what is left, and what was read is never old.
     """
 
     def __init__(self, reads: Connection, marks: Connection, now: datetime) -> None:
         self.session = Session(reads, expire_on_commit=False)
         self._now = now
         self._claim = store.Claim(marks)
-        self._next: dict[int, Letter] = {}
+        self._next: dict[int, Letter | None] = {}
+        self._matches = 1
         self._is_ready = False
         self._read_at = time.monotonic()
 
-    def letter(self, number: int, match: int | None) -> Letter | None:
-        """Return a letter of a match, or (`None`) of none.
+    def letter(self, coming: Sequence[Waiting]) -> Letter | None:
+        """Return the first of the letters that are coming.
 
-        `None` where another process has the match in hand, or has tried to send the letter.
+        `None` where another process has its match in hand, or has tried to send it.
         """
-        if number not in self._next or time.monotonic() - self._read_at > FRESH:
-            self._next = {one.id: one for one in self._read(number, match)}
-        return self._next.pop(number, None)
+        number = coming[0].number
+        is_old = time.monotonic() - self._read_at > FRESH
+        if is_old:
+            self._matches = 1
+        if is_old or number not in self._next:
+            self._next = self._read(_of_first(coming, self._matches))
+            self._matches = min(2 * self._matches, MATCHES)
+        return self._next.pop(number)
 
     def close(self) -> None:
-        """Let go of the match."""
+        """Let go of the matches."""
         self.session.close()
         self._claim.close()
 
-    def _read(self, number: int, match: int | None) -> Sequence[Letter]:
-        """Read a letter, those of its match that follow, and the match with all its seats."""
+    def _read(self, coming: Sequence[Waiting]) -> dict[int, Letter | None]:
+        try:
+            return self._read_together(coming)
+        except DBAPIError:
+            raise
+        # A row that can't be read hinders only the letters that need it.
+        except Exception:
+            return self._read_together(coming[:1])
+
+    def _read_together(self, coming: Sequence[Waiting]) -> dict[int, Letter | None]:
+        """Read letters, of the matches that nobody else has in hand, with all they tell."""
         self.session.close()
         self._read_at = time.monotonic()
-        at_hand = self.session.info["kept"] = {}
-        if not self._claim.take(f"send {match}"):
-            return []
-        given = {"number": number, "last": number + AHEAD, "match": match, "now": self._now}
-        found = self.session.execute(_NEXT, given).all()
+        due = [one for one in coming if one.is_due]
+        works = {f"send {one.match}": one.match for one in due}
+        ours = {works[work] for work in self._claim.take(works)}
+        numbers = [one.number for one in due]
+        found = read_ahead(self.session, numbers, ours, self._now) if ours else {}
         if found and not self._is_ready:
             self._make_ready()
-        if found and (whole := found[0].Match) is not None:
-            # A session holds only what somebody else holds.
-            at_hand["match"] = [whole, *store.seats_of(self.session, whole)]
-        return [one.Letter for one in found]
+        return {number: found.get(number) for number in numbers}
 
     def _make_ready(self) -> None:
         """Have templates that have changed since the last round read anew."""
@@ -84,12 +86,11 @@ class Desk:
         self._is_ready = True
 
 
-def kept(session: Session, key: Hashable, find: Callable[[], Found]) -> Found:
-    """Return what `find` finds, which in the session of a desk is looked for but once."""
-    at_hand = session.info.get("kept")
-    if at_hand is None:
-        return find()
-    if key not in at_hand:
-        at_hand[key] = find()
-    found: Found = at_hand[key]
-    return found
+def _of_first(coming: Sequence[Waiting], many: int) -> Sequence[Waiting]:
+    """Return the letters that come before any but the first so many matches."""
+    matches = set()
+    for place, one in enumerate(coming[:LETTERS]):
+        matches.add(one.match)
+        if len(matches) > many:
+            return coming[:place]
+    return coming[:LETTERS]

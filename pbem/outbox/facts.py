@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from pbem import game as games
@@ -13,17 +13,9 @@ from pbem import matches, schedule
 from pbem.config import Config
 from pbem.faults import Damaged
 from pbem.game import Event, Game
-from pbem.outbox.desk import kept
+from pbem.outbox.rows import entries as entries_of
+from pbem.outbox.rows import kept
 from pbem.store import Entry, Match, Seat, Turn
-
-# What a game master did behind the seats' backs, and is told of.
-_LOOKS = ("looked", "previewed", "exported")
-
-_ENTRIES = (
-    select(Entry)
-    .where(Entry.match_id == bindparam("match"), Entry.what.in_((*_LOOKS, "press", "replaced")))
-    .order_by(Entry.id)
-)
 
 
 def facts_of(
@@ -127,7 +119,7 @@ class Loaded(NamedTuple):
 
 def _load(session: Session, match: Match, turn: Turn) -> Loaded:
     game, state = matches.load_state(match, turn)
-    entries = session.scalars(_ENTRIES, {"match": match.id}).all()
+    entries = entries_of(session, match)
     # Who is back on the seat that was his last has played the turn himself.
     taken = [
         one

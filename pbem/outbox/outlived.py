@@ -5,9 +5,8 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from pbem import store
-from pbem.outbox.desk import kept
-from pbem.store import Letter, Match, Turn
+from pbem.outbox.rows import turn_shown
+from pbem.store import Letter, Match
 
 # The letters that show a turn; the others only need to know where the match stands.
 SHOW_A_TURN = ("welcome", "report", "over", "reminder")
@@ -22,15 +21,6 @@ _YIELDING = {
     "REPORTS": _LESSER,
     "NONE": (*_LESSER, "report", "over", "digest"),
 }
-
-
-def turn_shown(session: Session, match: Match, number: int | None) -> Turn | None:
-    """Return the turn a letter is about (the last one where it is about none), if it stands."""
-    return kept(
-        session,
-        ("turn", match.id, number),
-        lambda: store.turn_of(session, match, number, read="all"),
-    )
 
 
 def yields(letter: Letter) -> bool:

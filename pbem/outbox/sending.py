@@ -95,14 +95,15 @@ def _flush(engine: Engine, config: Config, sender: Sender, now: datetime, result
         closing(Desk(reads, marks, now)) as desk,
         closing(Allowance(engine, config.mail.per_minute, now)) as allowance,
     ):
-        for one, wanted in _in_turn(marks, now, theirs):
+        for coming in _in_turn(marks, now, theirs):
+            one = coming[0]
             if not one.is_due:
                 kept_back.add(one.whose)
             if one.whose in kept_back:
                 continue
-            if not allowance.take(wanted):
+            if not allowance.take(len(coming)):
                 return
-            verdict = _send_one(marks, config, sender, desk, one, now)
+            verdict = _send_one(marks, config, sender, desk, coming, now)
             if verdict is not None:
                 _note(result, one, verdict)
             elif one.match in theirs:
@@ -115,8 +116,8 @@ def _flush(engine: Engine, config: Config, sender: Sender, now: datetime, result
 
 def _in_turn(
     connection: Connection, now: datetime, theirs: Set[int | None]
-) -> Iterator[tuple[Waiting, int]]:
-    """Yield the letters that wait, each with how many may yet leave, with it.
+) -> Iterator[Sequence[Waiting]]:
+    """Yield the letters that wait, each at the head of those that may yet leave.
 
     Those of matches that others have in hand (`theirs`) come at last, if any is then left.
     """
@@ -124,7 +125,7 @@ def _in_turn(
         for page in waiting(connection, now) if theirs or not last else ():
             for place, one in enumerate(page):
                 if (one.match in theirs) == last:
-                    yield one, len(page) - place
+                    yield page[place:]
 
 
 def _gather(session: Session, now: datetime) -> None:
@@ -180,22 +181,28 @@ def _digest(session: Session, letters: Sequence[Letter], now: datetime) -> None:
 
 
 def _send_one(
-    marks: Connection, config: Config, sender: Sender, desk: Desk, one: Waiting, now: datetime
+    marks: Connection,
+    config: Config,
+    sender: Sender,
+    desk: Desk,
+    coming: Sequence[Waiting],
+    now: datetime,
 ) -> Verdict | None:
-    """Send a letter and mark it; return what came of it, `None` where it is not for us to send."""
+    """Send the first of the letters that are coming and mark it; return what came of it, `None`
+    where it is not for us to send."""
     try:
-        letter = desk.letter(one.number, one.match)
+        letter = desk.letter(coming)
         # It is too late to find that damaged once the letter has left.
         tries = letter.tries + 1 if letter else 0
     except DBAPIError:
         raise
     # A row that can't be read must not stop the letters of other matches.
     except Exception as error:
-        return _put_off(marks, one, now, f"it can't be read: {type(error).__name__}: {error}")
+        return _put_off(marks, coming[0], now, f"it can't be read: {type(error).__name__}: {error}")
     try:
         verdict = _tried(desk.session, config, sender, letter, now) if letter else None
     except store.StoreDamaged as error:
-        return _put_off(marks, one, now, str(store.damage.located(marks, error)))
+        return _put_off(marks, coming[0], now, str(store.damage.located(marks, error)))
     if letter is None or verdict is None:
         return None
     verdict, marked = _marked(letter, tries, now, verdict)

@@ -11,7 +11,8 @@ from pbem import identity, matches, store
 from pbem.config import Config
 from pbem.game import Event
 from pbem.outbox.facts import facts_of, received
-from pbem.outbox.outlived import SHOW_A_TURN, is_undone, turn_shown
+from pbem.outbox.outlived import SHOW_A_TURN, is_undone
+from pbem.outbox.rows import turn_shown
 from pbem.store import Letter, Match, Seat
 
 if TYPE_CHECKING:

@@ -25,6 +25,7 @@ from pbem.store.database import (
 )
 from pbem.store.locks import Claim, alone, hold
 from pbem.store.rows import (
+    WHOLE_TURN,
     add_turn,
     gm_orders,
     mark,
@@ -33,6 +34,7 @@ from pbem.store.rows import (
     queue,
     queue_all,
     queue_apart,
+    read_seats,
     record,
     remember,
     remembered,
@@ -60,6 +62,7 @@ __all__ = [
     "HEAD",
     "LATEST",
     "MIGRATIONS",
+    "WHOLE_TURN",
     "Absence",
     "Address",
     "Applicant",
@@ -101,6 +104,7 @@ __all__ = [
     "queue",
     "queue_all",
     "queue_apart",
+    "read_seats",
     "reading",
     "record",
     "remedy",

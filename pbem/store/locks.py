@@ -2,7 +2,7 @@
 
 import fcntl
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TextIO
@@ -14,9 +14,12 @@ from pbem.store import files
 from pbem.store.database import StoreAway, connected, file_of
 
 # Other programs that use the database may have numbers of their own: ours are the pairs with a 1.
-_TAKE = text("SELECT pg_try_advisory_lock(1, :number)")
-_EXCHANGE = text("SELECT pg_try_advisory_lock(1, :number), pg_advisory_unlock(1, :held)")
-_LET_GO = text("SELECT pg_advisory_unlock(1, :held)")
+_EXCHANGE = text(
+    "SELECT number, pg_try_advisory_lock(1, number) AS is_ours"
+    " FROM unnest(CAST(:wanted AS integer[])) AS number"
+    " UNION ALL SELECT NULL, pg_advisory_unlock(1, number)"
+    " FROM unnest(CAST(:held AS integer[])) AS number"
+)
 _TRY = text("SELECT pg_try_advisory_xact_lock(1, :number)")
 _WAIT = text("SELECT pg_advisory_xact_lock(1, :number)")
 
@@ -36,35 +39,34 @@ def alone(engine: Engine, work: str) -> Iterator[bool]:
         yield True
     else:
         with connected(engine, reading=True) as connection, closing(Claim(connection)) as claim:
-            yield claim.take(work)
+            yield bool(claim.take((work,)))
 
 
 class Claim:
-    """One work in this process's hand, while the others leave it alone: the next, or this one.
+    """Works in this process's hand, while the others leave them alone: the next ones, or these.
 
-    It is let go as the next is taken, and lost with its connection, which is `reading` or `single`
-    (`connected`). On SQLite, where one process at a time does such work, all is free.
+    They are let go as the next are taken, and lost with their connection, which is `reading` or
+    `single` (`connected`). On SQLite, where one process at a time does such work, all are free.
     """
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._held: int | None = None
+        self._held: list[int] = []
 
-    def take(self, work: str) -> bool:
-        """Let go of what is in hand, and take a work; tell whether no other process has it."""
+    def take(self, works: Iterable[str]) -> list[str]:
+        """Let go of what is in hand, and take works; return those that no other process has."""
         if self._connection.dialect.name == "sqlite":
-            return True
-        wanted = _number(work)
-        query = _TAKE if self._held is None else _EXCHANGE
-        got = self._connection.scalar(query, {"number": wanted, "held": self._held})
-        self._held = wanted if got else None
-        return bool(got)
+            return list(works)
+        wanted = {_number(work): work for work in works}
+        given = {"wanted": list(wanted), "held": self._held}
+        found = self._connection.execute(_EXCHANGE, given)
+        self._held = [one.number for one in found if one.number is not None and one.is_ours]
+        return [wanted[number] for number in self._held]
 
     def close(self) -> None:
         """Let go of what is in hand."""
-        if self._held is not None and not self._connection.invalidated:
-            self._connection.execute(_LET_GO, {"held": self._held})
-        self._held = None
+        if self._held and not self._connection.invalidated:
+            self.take(())
 
 
 def hold(session: Session, work: str, *, wait: bool = False) -> bool:

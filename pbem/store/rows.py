@@ -1,6 +1,6 @@
 """The rows that use cases ask for and add: a match, its turns and sheets, letters, history."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -26,10 +26,11 @@ _LOCKED_IF_FREE = _NAMED.with_for_update(key_share=True, skip_locked=True)
 _TURN = select(Turn).where(
     Turn.match_id == bindparam("match"), Turn.number == bindparam("number"), Turn.live.is_(True)
 )
+WHOLE_TURN = undefer("*")
 _TURNS = {
     "": _TURN,
     "state": _TURN.options(undefer(Turn.state)),
-    "all": _TURN.options(undefer("*")),
+    "all": _TURN.options(WHOLE_TURN),
 }
 _SHEETS = (
     select(Sheet)
@@ -45,6 +46,12 @@ _SEATS = (
     select(Seat)
     .where(Seat.match_id == bindparam("match"))
     .order_by(Seat.position)
+    .options(*_WHOLE_SEAT)
+)
+_SEATS_OF_MANY = (
+    select(Seat)
+    .where(Seat.match_id.in_(bindparam("matches", expanding=True)))
+    .order_by(Seat.match_id, Seat.position)
     .options(*_WHOLE_SEAT)
 )
 _NEW_TURN, _LETTERS, _HISTORY = insert(Turn), insert(Letter), insert(Entry)
@@ -99,6 +106,15 @@ def seats_of(session: Session, match: Match) -> list[Seat]:
         found = session.scalars(_SEATS, {"match": match.id}).unique().all()
         set_committed_value(match, "seats", found)
     return match.seats
+
+
+def read_seats(session: Session, matches: Sequence[Match]) -> None:
+    """Read the seats of matches at once, as `seats_of` does for one."""
+    found: dict[int, list[Seat]] = {match.id: [] for match in matches}
+    for seat in session.scalars(_SEATS_OF_MANY, {"matches": list(found)}).unique():
+        found[seat.match_id].append(seat)
+    for match in matches:
+        set_committed_value(match, "seats", found[match.id])
 
 
 def turn_of(

@@ -32,8 +32,9 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Engine, create_engine, func, insert, make_url, select, text, update
 
-from pbem import config, making, matches, outbox, rounds, store, turns
+from pbem import cli, config, making, matches, outbox, rounds, store, turns
 from pbem.config import Config
+from pbem.outbox.claiming import waiting
 from pbem.outbox.desk import Desk
 from pbem.post import Accepted
 from pbem.reports import drawing, words
@@ -211,11 +212,11 @@ def write(engine: Engine, setup: Config) -> None:
         store.connected(engine, single=True) as marks,
         closing(Desk(reads, marks, LATER)) as desk,
     ):
-        query = select(Letter.id, Letter.match_id).where(Letter.status == "queued")
-        for number, match in reads.execute(query.order_by(Letter.id)).all():
-            letter = desk.letter(number, match)
-            assert letter is not None
-            assert b"image/png" in outbox.compose(desk.session, setup, letter, LATER)
+        for page in waiting(marks, LATER):
+            for place in range(len(page)):
+                letter = desk.letter(page[place:])
+                assert letter is not None
+                assert b"image/png" in outbox.compose(desk.session, setup, letter, LATER)
 
 
 def count_of(engine: Engine, status: str) -> int:
@@ -282,7 +283,9 @@ def worker(path: str) -> None:
 
 
 def warm_up() -> None:
-    """Do all of it once, so that imports and first pieces of pictures are no part of a figure."""
+    """Do all of it once, so that imports and first pieces of pictures are no part of a figure, in a
+    process that is made ready as that of the command is."""
+    cli.collect_seldom()
     with house() as (engine, setup):
         alone(engine, setup, PLAYED)
 

@@ -133,6 +133,29 @@ def test_status_says_what_is_stuck_and_why(hexem1: Command) -> None:
     assert len(found["stuck"]) == 1
 
 
+@pytest.mark.parametrize(
+    ("tries", "why", "said"),
+    [
+        (0, "", ""),
+        # Some process may have it in hand.
+        (1, "", ""),
+        (2, "", "! hexem1: its turn has failed 2 times: the process ended each time"),
+        (1, "KeyError: 'x'", "! hexem1: its turn has failed once: KeyError: 'x'"),
+    ],
+)
+def test_status_tells_of_a_turn_that_fails_and_not_of_one_that_is_just_tried(
+    hexem1: Command, house: Config, tries: int, why: str, said: str
+) -> None:
+    hexem1(*CLOCK, "tick")
+    engine = store.open(house.database_url)
+    with store.writing(engine) as session:
+        session.execute(update(store.Match).values(tries=tries, why=why))
+    engine.dispose()
+    seen = hexem1(*CLOCK, "status")
+    assert seen.code == (1 if said else 0)
+    assert [line for line in seen.out.splitlines() if "hexem1:" in line] == [said] * bool(said)
+
+
 def test_fact_116_letters_that_a_broken_template_stops_are_stuck_and_tick_says_what_to_do(
     hexem1: Command, house: Config
 ) -> None:

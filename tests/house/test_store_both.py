@@ -156,20 +156,19 @@ def claim(engine: Engine) -> Iterator[store.Claim]:
         yield store.Claim(connection)
 
 
-def test_on_postgresql_a_work_is_let_go_as_the_next_is_taken(
+def test_on_postgresql_works_are_let_go_as_the_next_are_taken(
     shared: tuple[Engine, Engine],
 ) -> None:
     one, other = shared
     with claim(one) as ours, claim(other) as theirs:
-        assert ours.take("send 1")
-        assert not theirs.take("send 1")
-        assert theirs.take("send 2")
+        assert ours.take(["send 1", "send 2"]) == ["send 1", "send 2"]
+        assert theirs.take(["send 2", "send 3", "send 4"]) == ["send 3", "send 4"]
         # What one has already, he may take again.
-        assert ours.take("send 1")
-        assert not ours.take("send 2")
-        assert theirs.take("send 1")
+        assert ours.take(["send 4", "send 2"]) == ["send 2"]
+        assert theirs.take(["send 1", "send 2"]) == ["send 1"]
         theirs.close()
-        assert ours.take("send 1")
+        assert ours.take(["send 1", "send 3"]) == ["send 1", "send 3"]
+        assert theirs.take(["send 1", "send 2"]) == ["send 2"]
 
 
 def test_a_lock_leaves_no_transaction_open(shared: tuple[Engine, Engine]) -> None:

@@ -1,4 +1,4 @@
-"""Letters of a match are written one after the other by one process, which reads the match once."""
+"""Letters of a match are written one after the other by one process, which reads many at once."""
 
 import email
 from collections.abc import Iterator
@@ -31,14 +31,23 @@ def said(engine: Engine) -> Iterator[list[str]]:
     event.remove(engine, "before_cursor_execute", note)
 
 
-def test_a_match_is_read_once_for_all_its_letters(engine: Engine, house: Config) -> None:
-    begin(engine, "one")
-    begin(engine, "two")
+def test_matches_are_read_more_and_more_at_once_for_all_their_letters(
+    engine: Engine, house: Config
+) -> None:
+    count = 1 + 2 + 4 + 8 + 8
+    for number in range(count):
+        begin(engine, f"m{number}")
     with said(engine) as statements:
-        assert outbox.flush(engine, house, Office(), NOW).sent == 4
-    for words in ("JOIN matches ", "FROM seats ", "JOIN addresses ", "FROM history "):
+        assert outbox.flush(engine, house, Office(), NOW).sent == 2 * count
+    for words in (
+        "JOIN matches ",
+        "FROM seats ",
+        "JOIN addresses ",
+        "FROM turns ",
+        "FROM history ",
+    ):
         asked = [one for one in statements if words in " ".join(one.split())]
-        assert len(asked) == 2, asked
+        assert len(asked) == 5, asked
 
 
 def test_each_letter_more_of_a_match_costs_one_statement(engine: Engine, house: Config) -> None:
@@ -63,7 +72,7 @@ def test_letters_of_a_match_that_another_is_at_come_last(
         marks = hand.enter_context(store.connected(other, single=True))
         claim = hand.enter_context(closing(store.Claim(marks)))
         with opened(engine) as (_, match):
-            assert claim.take(f"send {match.id}")
+            assert claim.take([f"send {match.id}"])
         office = Interrupted(hand.close)
         assert outbox.flush(engine, house, office, NOW).sent == 4
     matches = [email.message_from_bytes(raw)["List-Id"].partition(".")[0] for _, raw in office.sent]

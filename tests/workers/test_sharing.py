@@ -2,12 +2,12 @@
 
 import email
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, select, text, update
+from sqlalchemy import Connection, Engine, select, text, update
 from sqlalchemy.orm import Session
 
 from pbem import matches, outbox, rounds, store, turns
@@ -267,43 +267,29 @@ def test_who_wants_a_turn_run_early_gets_that_one_and_not_the_next(
     engine: Engine, other: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill_in(engine)
-    hold = store.hold
+    connected = store.connected
 
-    def waiting(*given: object, **named: object) -> bool:
+    def waiting(*given: Any, **how: Any) -> AbstractContextManager[Connection]:
         # Another process runs the turn while it is waited for.
-        monkeypatch.setattr(store, "hold", hold)
+        monkeypatch.setattr(store, "connected", connected)
         assert run(other, DEADLINE) == ["ran"]
-        return hold(*given, **named)  # type: ignore[arg-type]
+        return connected(*given, **how)
 
-    monkeypatch.setattr(store, "hold", waiting)
+    monkeypatch.setattr(store, "connected", waiting)
     assert turns.run(engine, "hexem1", DEADLINE, DEADLINE, early=True) is None
     assert turn(engine, 1).ran == DEADLINE
 
 
-def in_hand(engine: Engine) -> AbstractContextManager[Session]:
-    """Have a turn of a match in hand, as who is about to count a try."""
-    return holding(engine, lambda session: store.hold(session, "turn hexem1"))
-
-
-def filed(engine: Engine) -> AbstractContextManager[Session]:
-    """Have a match's row locked, as who files a mail."""
-    return holding(engine, lambda session: store.match_named(session, "hexem1", lock=True))
-
-
 @contextmanager
-def holding(engine: Engine, lock: Callable[[Session], object]) -> Iterator[Session]:
-    """Have something locked until a session is closed."""
+def locked(engine: Engine, name: str = "hexem1") -> Iterator[Session]:
+    """Have a match's row locked until a session is closed, as who files a mail."""
     with Session(engine) as session:
-        assert lock(session)
+        assert store.match_named(session, name, lock=True)
         yield session
 
 
-@pytest.mark.parametrize("locked", [in_hand, filed])
 def test_a_match_in_somebody_s_hand_is_run_after_the_others_once_he_has_let_it_go(
-    engine: Engine,
-    other: Engine,
-    monkeypatch: pytest.MonkeyPatch,
-    locked: Callable[[Engine], AbstractContextManager[Session]],
+    engine: Engine, other: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begin(engine, "hexem2")
     for name in ("hexem1", "hexem2"):
@@ -352,6 +338,74 @@ def test_two_who_count_a_try_before_either_begins_leave_it_to_the_next_tick(
     assert run(engine, DEADLINE) == ["ran"]
 
 
+def several(engine: Engine) -> list[str]:
+    """Begin matches till there are four, all orders sent; name them."""
+    names = ["hexem1", "hexem2", "hexem3", "hexem4"]
+    for name in names[1:]:
+        begin(engine, name)
+    for name in names:
+        fill_in(engine, name)
+    return names
+
+
+def test_what_one_has_claimed_and_not_begun_others_leave_to_him(
+    engine: Engine, other: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = several(engine)
+    advance = turns.advance
+
+    def meanwhile(*given: Any) -> None:
+        # All four are counted, and the first is about to be run.
+        monkeypatch.setattr(turns, "advance", advance)
+        assert run(other, DEADLINE) == []
+        with store.reading(other) as session:
+            assert session.scalars(select(Match.tries)).all() == [1] * len(names)
+        advance(*given)
+
+    monkeypatch.setattr(turns, "advance", meanwhile)
+    assert run(engine, DEADLINE) == ["ran"] * len(names)
+    assert {(row.turn, row.tries) for row in map(the_match, [engine] * 4, names)} == {(1, 0)}
+
+
+def test_of_two_that_count_the_same_tries_the_later_runs_them_and_no_turn_is_run_twice(
+    engine: Engine, other: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = several(engine)
+    advance = turns.advance
+
+    def meanwhile(*given: Any) -> None:
+        monkeypatch.setattr(turns, "advance", advance)
+        assert run(other, DEADLINE) == ["ran"] * 3
+        advance(*given)
+
+    # As on SQLite, or where a connection that has claims is lost.
+    monkeypatch.setattr(store.Claim, "take", lambda _, works: list(works))
+    monkeypatch.setattr(turns, "advance", meanwhile)
+    assert run(engine, DEADLINE) == ["ran"]
+    assert {(row.turn, row.tries) for row in map(the_match, [engine] * 4, names)} == {(1, 0)}
+
+
+def test_what_is_counted_and_then_locked_by_somebody_is_given_back_or_counts_for_nothing(
+    engine: Engine, other: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = several(engine)
+    advance = turns.advance
+    with ExitStack() as hand:
+
+        def meanwhile(*given: Any) -> None:
+            # The first is run, and of the others one is locked for long.
+            monkeypatch.setattr(turns, "advance", advance)
+            hand.enter_context(locked(other, "hexem3"))
+            advance(*given)
+
+        monkeypatch.setattr(turns, "advance", meanwhile)
+        ran = turns.run_due(engine, DEADLINE, DEADLINE)
+        assert [one.match for one in ran] == ["hexem1", "hexem2", "hexem4"]
+    assert [the_match(engine, name).turn for name in names] == [1, 1, 0, 1]
+    assert [one.outcome for one in turns.run_due(engine, DEADLINE, DEADLINE)] == ["ran"]
+    assert the_match(engine, "hexem3").tries == 0
+
+
 def test_what_two_fail_to_run_at_once_is_held_and_told_once(
     engine: Engine, other: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -368,6 +422,8 @@ def test_what_two_fail_to_run_at_once_is_held_and_told_once(
         assert run(other, DEADLINE) == ["held"]
         return failed(*given)
 
+    # As on SQLite, or where a connection that has claims is lost.
+    monkeypatch.setattr(store.Claim, "take", lambda _, works: list(works))
     monkeypatch.setattr(turns, "advance", broken)
     monkeypatch.setattr(turns, "_failed", late)
     assert run(engine, DEADLINE) == []
