@@ -1,12 +1,13 @@
 """The rows that letters are written from: those of many letters are read at once, and kept."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from datetime import datetime
 from typing import TypeVar
 
 from sqlalchemy import bindparam, select, tuple_
 from sqlalchemy.orm import Session
+from sqlalchemy.orm.attributes import set_committed_value
 
 from pbem import store
 from pbem.store import Entry, Letter, Match, Turn
@@ -16,15 +17,12 @@ Found = TypeVar("Found")
 # What a game master did behind the seats' backs, and is told of.
 LOOKS = ("looked", "previewed", "exported")
 
-_LETTERS = (
-    select(Letter, Match)
-    .outerjoin(Letter.match)
-    .where(
-        Letter.id.between(bindparam("first"), bindparam("last")),
-        Letter.status == "queued",
-        Letter.due <= bindparam("now"),
-    )
+_LETTERS = select(Letter).where(
+    Letter.id.between(bindparam("first"), bindparam("last")),
+    Letter.status == "queued",
+    Letter.due <= bindparam("now"),
 )
+_MATCHES = select(Match).where(Match.id.in_(bindparam("matches", expanding=True)))
 _TURNS = (
     select(Turn)
     .where(
@@ -52,19 +50,34 @@ def read_ahead(
     """
     kept = session.info["kept"] = {}
     given = {"first": numbers[0], "last": numbers[-1], "now": now}
-    found = [one for one in session.execute(_LETTERS, given) if one.Letter.match_id in matches]
-    ours = {match.id: match for _, match in found if match is not None}
-    if ours:
+    letters = [one for one in session.scalars(_LETTERS, given) if one.match_id in matches]
+    asked = list({one.match_id for one in letters if one.match_id is not None})
+    if asked:
+        ours = {match.id: match for match in session.scalars(_MATCHES, {"matches": asked})}
+        store.read_seats(session, list(ours.values()))
+        seats = {seat.id: seat for match in ours.values() for seat in match.seats}
+        for letter in letters:
+            _connect(letter, "match", letter.match_id, ours)
+            _connect(letter, "seat", letter.seat_id, seats)
         # A session holds only what somebody else holds.
         kept["matches"] = ours
-        store.read_seats(session, list(ours.values()))
-        shown = {(match.id, _number(match, letter.turn)) for letter, match in found if match}
+        shown = {
+            (match.id, _number(match, letter.turn))
+            for letter in letters
+            if (match := letter.match) is not None
+        }
         turns = session.scalars(_TURNS, {"turns": list(shown)})
         by_number = {(one.match_id, one.number): one for one in turns}
         kept |= {("turn", *key): by_number.get(key) for key in shown}
         entries = _entries(session, ours)
         kept |= {("entries", match): entries[match] for match in ours}
-    return {letter.id: letter for letter, _ in found}
+    return {letter.id: letter for letter in letters}
+
+
+def _connect(letter: Letter, name: str, number: int | None, known: Mapping[int, object]) -> None:
+    """Have a letter know what its column refers to, if that is known, or is nothing."""
+    if number is None or number in known:
+        set_committed_value(letter, name, None if number is None else known[number])
 
 
 def turn_shown(session: Session, match: Match, number: int | None) -> Turn | None:

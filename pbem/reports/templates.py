@@ -190,9 +190,14 @@ def wrap(text: str, width: int = 72, indent: str = "") -> str:
     The first line begins with `indent`, the others with blanks of its width (`"- "` makes an
     item of a list). Letters that terminals show two columns wide count as two.
     """
+    text = _plain(text)
+    short = indent + " ".join(text.split())
+    # Most are like that.
+    if len(short) <= width and short.isascii() and "\n" not in text:
+        return short.rstrip()
     first, later = indent, " " * columns(indent)
     out = []
-    for line in _plain(text).split("\n"):
+    for line in text.split("\n"):
         short = f"{first}{' '.join(line.split())}"
         if columns(short) <= width:
             out.append(short.rstrip())
