@@ -40,7 +40,7 @@ def test_matches_are_read_more_and_more_at_once_for_all_their_letters(
     with said(engine) as statements:
         assert outbox.flush(engine, house, Office(), NOW).sent == 2 * count
     for words in (
-        "JOIN matches ",
+        "FROM matches ",
         "FROM seats ",
         "JOIN addresses ",
         "FROM turns ",
