@@ -9,7 +9,18 @@ from sqlalchemy.orm import Session, defaultload, joinedload, undefer
 from sqlalchemy.orm.attributes import set_committed_value
 
 from pbem.store.columns import Unreadable
-from pbem.store.tables import Applicant, Entry, Letter, Mark, Match, Message, Seat, Sheet, Turn
+from pbem.store.tables import (
+    Address,
+    Applicant,
+    Entry,
+    Letter,
+    Mark,
+    Match,
+    Message,
+    Seat,
+    Sheet,
+    Turn,
+)
 
 # Turns are numbered in 32 bits; PostgreSQL refuses to compare them with more.
 _MOST = 2**31 - 1
@@ -54,7 +65,41 @@ _SEATS_OF_MANY = (
     .order_by(Seat.match_id, Seat.position)
     .options(*_WHOLE_SEAT)
 )
-_NEW_TURN, _LETTERS, _HISTORY = insert(Turn), insert(Letter), insert(Entry)
+# Without asking for the number that the row got.
+_NEW_TURN, _HISTORY = insert(Turn).inline(), insert(Entry).inline()
+_FIRST_ADDRESS = (
+    select(Address.address)
+    .where(Address.seat_id == Seat.id)
+    .order_by(Address.id)
+    .limit(1)
+    .scalar_subquery()
+)
+_READERS = (
+    select(Seat.match_id, Seat.id, Seat.position, Seat.person, _FIRST_ADDRESS.label("address"))
+    .where(Seat.match_id == bindparam("match"))
+    .subquery()
+    .c
+)
+_KIND, _NUMBER, _FACTS, _NOW = (
+    bindparam(name, type_=Letter.__table__.c[name].type)
+    for name in ("kind", "turn", "facts", "created")
+)
+_LETTERS = insert(Letter).from_select(
+    ["match_id", "seat_id", "kind", "recipient", "person", "turn", "facts", "created", "due"],
+    select(
+        _READERS.match_id,
+        _READERS.id,
+        _KIND,
+        _READERS.address,
+        _READERS.person,
+        _NUMBER,
+        _FACTS,
+        _NOW,
+        _NOW,
+    )
+    .where(_READERS.address.is_not(None))
+    .order_by(_READERS.position),
+)
 
 
 def mark(session: Session, name: str) -> dict[str, Any]:
@@ -188,8 +233,18 @@ def queue(
     """
     if not seat.addresses:
         return None
-    letter = Letter(**_to_seat(seat, kind, facts, now, turn))
-    letter.answers_id = answers.id if answers else None
+    letter = Letter(
+        match_id=seat.match_id,
+        seat_id=seat.id,
+        kind=kind,
+        recipient=seat.addresses[0].address,
+        person=seat.person,
+        answers_id=answers.id if answers else None,
+        turn=turn,
+        facts=dict(facts),
+        created=now,
+        due=now,
+    )
     session.add(letter)
     return letter
 
@@ -205,26 +260,8 @@ def queue_all(
 ) -> None:
     """Put a letter to each seat that isn't vacant into the outbox, in seat order."""
     session.flush()
-    rows = [_to_seat(seat, kind, facts, now, turn) for seat in match.seats if seat.addresses]
-    if rows:
-        # By the connection: that a session keeps rows for takes as long again.
-        session.connection().execute(_LETTERS, rows)
-
-
-def _to_seat(
-    seat: Seat, kind: str, facts: Mapping[str, Any], now: datetime, turn: int | None
-) -> dict[str, Any]:
-    return {
-        "match_id": seat.match_id,
-        "seat_id": seat.id,
-        "kind": kind,
-        "recipient": seat.addresses[0].address,
-        "person": seat.person,
-        "turn": turn,
-        "facts": dict(facts),
-        "created": now,
-        "due": now,
-    }
+    given = {"kind": kind, "turn": turn, "facts": dict(facts), "created": now, "match": match.id}
+    session.connection().execute(_LETTERS, given)
 
 
 def queue_apart(
