@@ -1,9 +1,9 @@
-"""Which letters one of many senders may send: in order, a match at a time, as a minute allows.
+"""Which letters one of many senders may send: in order, some matches at a time, as a minute allows.
 
-On PostgreSQL any number of processes send at once. Each claims a match for as long as it sends
-letters of it, by a lock that dies with its connection; the others leave them to it, so that none is
-sent twice, or overtakes an earlier one. By that connection the letters are marked: who has lost his
-claim can't mark the next one, and sends no more. On SQLite one process sends at a time.
+On PostgreSQL any number of processes send at once. Each claims matches for as long as it sends
+letters of them, by locks that die with its connection; the others leave these to it, so that none
+is sent twice, or overtakes an earlier one. By that connection the letters are marked: who has lost
+his claim can't mark the next one, and sends no more. On SQLite one process sends at a time.
 """
 
 import time

@@ -348,21 +348,29 @@ def several(engine: Engine) -> list[str]:
     return names
 
 
+def at_the_first_turn(monkeypatch: pytest.MonkeyPatch, meanwhile: Callable[[], object]) -> None:
+    """Have something else happen as the first of some turns is about to be run."""
+    advance = turns.advance
+
+    def first(*given: Any) -> None:
+        monkeypatch.setattr(turns, "advance", advance)
+        meanwhile()
+        advance(*given)
+
+    monkeypatch.setattr(turns, "advance", first)
+
+
 def test_what_one_has_claimed_and_not_begun_others_leave_to_him(
     engine: Engine, other: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = several(engine)
-    advance = turns.advance
 
-    def meanwhile(*given: Any) -> None:
-        # All four are counted, and the first is about to be run.
-        monkeypatch.setattr(turns, "advance", advance)
+    def meanwhile() -> None:
         assert run(other, DEADLINE) == []
         with store.reading(other) as session:
             assert session.scalars(select(Match.tries)).all() == [1] * len(names)
-        advance(*given)
 
-    monkeypatch.setattr(turns, "advance", meanwhile)
+    at_the_first_turn(monkeypatch, meanwhile)
     assert run(engine, DEADLINE) == ["ran"] * len(names)
     assert {(row.turn, row.tries) for row in map(the_match, [engine] * 4, names)} == {(1, 0)}
 
@@ -371,16 +379,13 @@ def test_of_two_that_count_the_same_tries_the_later_runs_them_and_no_turn_is_run
     engine: Engine, other: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = several(engine)
-    advance = turns.advance
 
-    def meanwhile(*given: Any) -> None:
-        monkeypatch.setattr(turns, "advance", advance)
+    def meanwhile() -> None:
         assert run(other, DEADLINE) == ["ran"] * 3
-        advance(*given)
 
     # As on SQLite, or where a connection that has claims is lost.
     monkeypatch.setattr(store.Claim, "take", lambda _, works: list(works))
-    monkeypatch.setattr(turns, "advance", meanwhile)
+    at_the_first_turn(monkeypatch, meanwhile)
     assert run(engine, DEADLINE) == ["ran"]
     assert {(row.turn, row.tries) for row in map(the_match, [engine] * 4, names)} == {(1, 0)}
 
@@ -389,16 +394,8 @@ def test_what_is_counted_and_then_locked_by_somebody_is_given_back_or_counts_for
     engine: Engine, other: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = several(engine)
-    advance = turns.advance
     with ExitStack() as hand:
-
-        def meanwhile(*given: Any) -> None:
-            # The first is run, and of the others one is locked for long.
-            monkeypatch.setattr(turns, "advance", advance)
-            hand.enter_context(locked(other, "hexem3"))
-            advance(*given)
-
-        monkeypatch.setattr(turns, "advance", meanwhile)
+        at_the_first_turn(monkeypatch, lambda: hand.enter_context(locked(other, "hexem3")))
         ran = turns.run_due(engine, DEADLINE, DEADLINE)
         assert [one.match for one in ran] == ["hexem1", "hexem2", "hexem4"]
     assert [the_match(engine, name).turn for name in names] == [1, 1, 0, 1]
