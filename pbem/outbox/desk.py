@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from pbem import store
@@ -56,15 +55,6 @@ class Desk:
         self._claim.close()
 
     def _read(self, coming: Sequence[Waiting]) -> dict[int, Letter | None]:
-        try:
-            return self._read_together(coming)
-        except DBAPIError:
-            raise
-        # A row that can't be read hinders only the letters that need it.
-        except Exception:
-            return self._read_together(coming[:1])
-
-    def _read_together(self, coming: Sequence[Waiting]) -> dict[int, Letter | None]:
         """Read letters, of the matches that nobody else has in hand, with all they tell."""
         self.session.close()
         self._read_at = time.monotonic()

@@ -1,7 +1,7 @@
 """Letters of a match are written one after the other by one process, which reads many at once."""
 
 import email
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from typing import Any
 
@@ -48,6 +48,24 @@ def test_matches_are_read_more_and_more_at_once_for_all_their_letters(
     ):
         asked = [one for one in statements if words in " ".join(one.split())]
         assert len(asked) == 5, asked
+
+
+def test_of_letters_that_leave_slowly_one_match_is_claimed_at_a_time(
+    engine: Engine, house: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(4):
+        begin(engine, f"m{number}")
+    claimed = []
+    take = store.Claim.take
+
+    def noted(claim: store.Claim, works: Iterable[str]) -> list[str]:
+        claimed.append(len(list(works)))
+        return take(claim, works)
+
+    monkeypatch.setattr(store.Claim, "take", noted)
+    monkeypatch.setattr(desk, "FRESH", -1)
+    assert outbox.flush(engine, house, Office(), NOW).sent == 8
+    assert claimed == [1] * 8 + [0]
 
 
 def test_each_letter_more_of_a_match_costs_one_statement(engine: Engine, house: Config) -> None:
