@@ -14,6 +14,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from pbem import typography
+from pbem.faults import Damaged
 from pbem.orders import Grammar, Problem
 from pbem.usage import Order
 
@@ -127,6 +128,10 @@ class Game(Protocol):
         """Read what `dump` wrote, or a state by hand; raise `ValueError` naming the wrong part."""
 
 
+class NotInstalled(ValueError, Damaged):
+    """A game that isn't there: misspelt, or a match's that has been uninstalled."""
+
+
 def _entries() -> "EntryPoints":
     # It takes long to import, and a tick that finds nothing to do needs no game.
     from importlib.metadata import entry_points
@@ -143,13 +148,13 @@ def installed() -> Mapping[str, Game]:
 
 @cache
 def named(key: str) -> Game:
-    """Return the game with that key; raise `ValueError` naming those there are."""
+    """Return the game with that key; raise `NotInstalled` naming those there are."""
     for point in _entries():
         if point.name == key:
             game: Game = point.load()
             return game
     keys = ", ".join(sorted(point.name for point in _entries()))
-    raise ValueError(f"no game is called {key!r}; there are: {keys}")
+    raise NotInstalled(f"no game is called {key!r}; there are: {keys}")
 
 
 def read_options(options: Sequence[Option], given: Mapping[str, Any], whose: str) -> dict[str, Any]:

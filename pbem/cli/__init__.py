@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
+from traceback import extract_tb
 from typing import IO, TYPE_CHECKING, Annotated, Any, BinaryIO, TextIO
 
 import typer
@@ -330,6 +331,17 @@ def _answer(run: Callable[[], object]) -> int:
         return LATER
     except Damaged as error:
         warn(_one_line(str(error)))
+        return FAILED
+    # A fault of ours, or a value in the database that could never have come there by us.
+    except Exception as error:
+        if os.environ.get("PBEM_TRACEBACK"):
+            raise
+        place = extract_tb(error.__traceback__)[-1]
+        warn(
+            f"{type(error).__name__}: {_one_line(str(error))} ({Path(place.filename).name}, line "
+            f"{place.lineno}); `pbem doctor` names what is damaged in the database; if that is "
+            "nothing, please report what is shown with PBEM_TRACEBACK=1 in the environment"
+        )
         return FAILED
     return result if isinstance(result, int) else DONE
 

@@ -1,6 +1,7 @@
 """The game master's day as it is typed: gm, orders, status, letters, resume, doctor, new --open."""
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -326,6 +327,43 @@ def damaged(hexem1: Command, house: Config) -> Command:
         session.execute(update(store.Turn).where(store.Turn.match_id == row.id).values(state=[1]))
     engine.dispose()
     return hexem1
+
+
+@pytest.mark.parametrize(
+    ("command", "fault"),
+    [(("show", "hexem1"), KeyError), (("run", "--match", "hexem1", "--dry-run"), ValueError)],
+)
+def test_what_nobody_thought_of_is_told_in_one_line_with_its_place(
+    hexem1: Command,
+    house: Config,
+    monkeypatch: pytest.MonkeyPatch,
+    command: tuple[str, ...],
+    fault: type[Exception],
+) -> None:
+    engine = store.open(house.database_url)
+    with store.writing(engine) as session:
+        session.execute(update(store.Match).values(zone="Mars/Phobos"))
+    engine.dispose()
+    with pytest.raises(fault, match="Mars/Phobos"):
+        hexem1(*LATER, *command)
+    monkeypatch.delenv("PBEM_TRACEBACK")
+    told = hexem1(*LATER, *command)
+    assert (told.code, told.out) == (1, "")
+    line = r"pbem: \w+: .*Mars/Phobos.* \(\w+\.py, line \d+\); `pbem doctor` names .*\n"
+    assert re.fullmatch(line, told.err)
+
+
+@pytest.mark.parametrize("command", [("gm", "hexem1", "STATUS"), ("export", "hexem1")])
+def test_a_game_that_has_been_uninstalled_is_told_in_one_line(
+    hexem1: Command, house: Config, command: tuple[str, ...]
+) -> None:
+    engine = store.open(house.database_url)
+    with store.writing(engine) as session:
+        session.execute(update(store.Match).values(game="chess"))
+    engine.dispose()
+    told = hexem1(*LATER, *command)
+    assert (told.code, told.out) == (1, "")
+    assert told.err.startswith("pbem: no game is called 'chess'; there are: alphabet, ")
 
 
 UNREADABLE = "hexem1: the state after turn 0 can't be read: "
