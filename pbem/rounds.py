@@ -139,8 +139,10 @@ def fetch_from(
             with store.writing(engine) as session:
                 fetched = {"fetched": now.isoformat(), **source.cursor._asdict()}
                 store.remember(session, place, fetched)
-        except post.Unreachable as error:
-            result.failed = error
+        except (post.Unreachable, store.StoreLocked) as error:
+            # What waits for a row that is locked stays in the mailbox, with all that follows it.
+            if isinstance(error, post.Unreachable):
+                result.failed = error
             result.away.append(str(error))
             with store.writing(engine) as session:
                 remembered = store.mark(session, place)
@@ -259,7 +261,8 @@ def obey(engine: Engine, config: Config, name: str, text: str, now: datetime) ->
 def obey_mails(engine: Engine, config: Config, now: datetime) -> int:
     """Carry out the game master's orders that came by mail; answer each; return how many came.
 
-    A mail that makes our code fail is shunted with its traceback; the others are carried out.
+    A mail that makes our code fail is shunted with its traceback; the others are carried out. Those
+    for a match that somebody has locked for long wait for the next time.
     """
     with store.reading(engine) as session:
         query = (
@@ -269,13 +272,21 @@ def obey_mails(engine: Engine, config: Config, now: datetime) -> int:
             .order_by(Message.received, Message.id)
         )
         found = session.execute(query).all()
+    locked = set()
     for number, name in found:
-        with store.writing(engine) as session:
-            # The match comes first: so of two processes each finds the earlier mails carried out.
-            match = store.match_named(session, name, lock=True)
-            mail = session.get_one(Message, number, with_for_update=True)
-            if mail.status == "gm" and match is not None:
-                _obey_mail(session, config, match, mail, now)
+        if name in locked:
+            continue
+        try:
+            with store.writing(engine) as session:
+                # The match comes first: so of two processes each finds the earlier mails carried
+                # out.
+                match = store.match_named(session, name, lock=True)
+                mail = session.get_one(Message, number, with_for_update=True)
+                if mail.status == "gm" and match is not None:
+                    _obey_mail(session, config, match, mail, now)
+        except store.StoreLocked as error:
+            locked.add(name)
+            log.warning("%s: the game master's mail waits: %s", name, error)
     return len(found)
 
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Engine, bindparam, or_, select, tuple_, update
+from sqlalchemy import Connection, Engine, and_, bindparam, case, or_, select, tuple_, update
 from sqlalchemy.orm import Session, load_only
 
 from pbem import brakes, deadlines, matches, players, store
@@ -38,21 +38,22 @@ _UNTRIED = _COUNTED.where(Match.tries == bindparam("before"), Match.tries < MOST
 _COUNT = {
     wait: update(Match)
     .where(Match.id.in_(_UNTRIED.with_for_update(key_share=True, skip_locked=not wait)))
-    .values(tries=Match.tries + 1)
+    .values(tries=bindparam("after"))
     .returning(Match.id)
     for wait in (False, True)
 }
+_AFTER = bindparam("after", type_=Match.tries.type)
+# Others may have counted on top of a try of ours.
+_IS_OURS = or_(Match.tries == _AFTER, and_(_AFTER > 0, Match.tries > _AFTER))
 _GIVE_BACK = (
     update(Match)
-    .where(
-        Match.id.in_(
-            _COUNTED.where(Match.tries > 0).with_for_update(key_share=True, skip_locked=True)
-        )
-    )
-    .values(tries=Match.tries - 1)
+    .where(Match.id.in_(_COUNTED.where(_IS_OURS).with_for_update(key_share=True, skip_locked=True)))
+    .values(tries=case((Match.tries < 0, 0), else_=Match.tries - 1))
 )
-# So many matches are claimed at once, and counted as tried, if none of them was tried before.
+# So many matches are claimed at once, if none of them was tried before.
 TOGETHER = 10
+# What the count of tries is of those that were claimed together, and maybe not yet begun.
+_CLAIMED = -1
 # What becomes of a match that somebody else has in hand.
 _TAKEN = "taken"
 
@@ -166,8 +167,9 @@ def _try_all(
 ) -> list[Ran | None]:
     """Run matches in the order given.
 
-    Those never tried are claimed and counted some at a time. One that was tried may be what ended
-    the process, and is counted by itself. On SQLite, where nothing is claimed, all are.
+    Those never tried are claimed some at a time. One that was tried, or claimed with others by a
+    process that ended, may be what ended it, and is tried by itself. On SQLite, where nothing is
+    claimed, all are.
     """
     found: list[Ran | None] = []
     most = 1 if counts.dialect.name == "sqlite" else TOGETHER
@@ -179,7 +181,7 @@ def _try_all(
                 works = {_work(match.name): match for match in coming[:size]}
                 ours = [works.pop(work) for work in claim.take(works)]
                 found += [Ran(match.name, _TAKEN) for match in works.values()]
-                found += _try(place, counts, ours, how)
+                found += _try(place, counts, ours, how) if ours else []
                 del coming[:size]
     return found
 
@@ -195,28 +197,29 @@ def _try(
     """Run matches that were tried as often, if their turns are still those that were `seen`.
 
     The count of tries is committed before the first, so that a turn that kills the process is
-    counted too; what was not tried after all is given back.
+    counted too; what was not tried after all is given back. Of several it is only noted that they
+    are claimed: so nobody's try is counted that was never made.
     """
+    before = seen[0].tries
+    after = _CLAIMED if len(seen) > 1 else _one_more(before)
     free = {
         match.id: match.turn
         for match in seen
-        # A number that is damaged is found to be so by the try.
-        if match.tries in range(MOST_TRIES) and not _is_hindered(match, how)
+        if after <= MOST_TRIES and not _is_hindered(match, how)
     }
     counted: set[int] = set()
     if free:
-        given = {"turns": list(free.items()), "before": seen[0].tries}
+        given = {"turns": list(free.items()), "before": before, "after": after}
         counted = set(counts.scalars(_COUNT[how.wait], given))
     left, found = set(counted), list[Ran | None]()
     try:
         for match in seen:
-            is_counted = match.id in counted
-            if match.id in free and not is_counted:
+            if match.id in free and match.id not in counted:
                 found.append(Ran(match.name, _TAKEN))
                 continue
             left.discard(match.id)
             try:
-                ran = _run(place, match, how, is_counted)
+                ran = _run(place, match, how, after if match.id in counted else None)
             except Away:
                 left |= counted & {match.id}
                 raise
@@ -228,16 +231,22 @@ def _try(
             # If the database can be reached again.
             with suppress(Away), store.connected(place.engine, single=True) as connection:
                 turns = [(number, free[number]) for number in left]
-                connection.execute(_GIVE_BACK, {"turns": turns})
+                connection.execute(_GIVE_BACK, {"turns": turns, "after": after})
     return found
+
+
+def _one_more(tries: int) -> int:
+    """Return the count of tries with one more; too many where it can't be read."""
+    return max(tries, 0) + 1 if isinstance(tries, int) else MOST_TRIES + 1
 
 
 def _is_hindered(match: Match, how: _How) -> bool:
     return brakes.is_hindered(match, how.now, how.fetched, _is_early(match, how.early))
 
 
-def _run(place: Engine | Connection, seen: Match, how: _How, counted: bool) -> Ran | None:
-    """Run a match whose try was `counted`, or that is hindered, if its turn is that `seen`."""
+def _run(place: Engine | Connection, seen: Match, how: _How, count: int | None) -> Ran | None:
+    """Run a match if its turn is that `seen`; `count` is that of its tries with this one (`None`:
+    it is not to be tried, for it is hindered or was tried too often)."""
     name, turn, now = seen.name, seen.turn, how.now
     try:
         with store.writing(place) as session:
@@ -248,13 +257,13 @@ def _run(place: Engine | Connection, seen: Match, how: _How, counted: bool) -> R
             if match is None or match.turn != turn:
                 return None
             # Who has counted a try since is about to make it; one before may be given back by now.
-            if counted and match.tries not in (seen.tries, seen.tries + 1):
+            if count is not None and match.tries not in (seen.tries, count):
                 return Ran(name, _TAKEN)
-            found = _found(session, match, how, counted)
+            found = _found(session, match, how, counted=count is not None)
             if isinstance(found, Phase):
                 advance(session, found, now)
                 return Ran(name, "ran")
-            if counted and match.status == "running":
+            if count is not None and match.status == "running":
                 # One that is held meanwhile keeps it, to tell that a fault holds it.
                 match.tries = max(match.tries - 1, 0)
             return found
@@ -320,6 +329,8 @@ def _failed(
         if match is None or match.turn != turn or match.status != "running":
             return None
         match.why = why
+        if match.tries == _CLAIMED:
+            match.tries = 1
         held = match.tries >= MOST_TRIES
         if held:
             _hold(session, match, now, why, trace=trace)

@@ -52,7 +52,8 @@ def hold(session: Session, match: Match, now: datetime) -> str:
     """Have the clock of a match stand still (HOLD)."""
     if match.status != "running":
         raise ValueError(f"{match.name} is {match.status}; only a running match is held")
-    match.status, match.why = "held", "by the game master"
+    # Tries that failed tell no more why it is held.
+    match.status, match.tries, match.why = "held", 0, "by the game master"
     store.record(session, match, now, "gm", "held", why=match.why)
     said = "The clock stands still until the game master releases the match. Orders are taken."
     tell_all(session, match, now, f"{match.name} is held", [said])

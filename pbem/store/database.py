@@ -51,6 +51,10 @@ class StoreAway(Away):
     """A database that can't be reached now, or is locked; it may work later."""
 
 
+class StoreLocked(StoreAway):
+    """A row that somebody else has locked for longer than is waited for; the others are free."""
+
+
 class StoreCollision(StoreAway):
     """Two processes that each waited for the other: this one gave way, and may try again."""
 
@@ -271,6 +275,8 @@ def remedy(said: str, otherwise: str = "", path: Path | None = None) -> str:
 
 # Where PostgreSQL found two transactions that wait for each other, or can't be put in any order.
 _COLLISIONS = ("40001", "40P01")
+# Where it has waited for a lock as long as `lock_timeout` says.
+_LOCKED = "55P03"
 
 
 @contextmanager
@@ -290,6 +296,11 @@ def away(engine: Engine) -> Iterator[None]:
         said, place = str(error.orig), shown(engine)
         if getattr(error.orig, "sqlstate", None) in _COLLISIONS:
             raise StoreCollision(f"{place}: {said}; try again") from error
+        if getattr(error.orig, "sqlstate", None) == _LOCKED:
+            helps = "end the transaction that holds it (pg_stat_activity names it), or wait for it"
+            raise StoreLocked(
+                f"{place}: a row is locked: {' '.join(said.split())}; {helps}"
+            ) from error
         if isinstance(error, OperationalError):
             helps = remedy(said, path=file_of(engine))
             raise StoreAway(f"{place}: it can't be used now: {said}; {helps}") from error

@@ -229,26 +229,27 @@ def test_one_turn_that_ends_the_process_is_held_and_those_counted_with_it_are_ru
         advance(session, phase, now)
 
     monkeypatch.setattr(turns, "advance", deadly)
-    waiting = update(Match).where(Match.turn == 0, Match.name != "hexem2")
-    others = 0
-    for tries in range(1, turns.MOST_TRIES + 1):
+    # On PostgreSQL the first time tells nothing of who it was, of those claimed together.
+    together = engine.dialect.name == "postgresql"
+    left = turns._CLAIMED if by_force and together else 0
+    for tries in (turns._CLAIMED, 1, 2, 3) if together else (1, 2, 3):
         with pytest.raises(SystemExit):
             turns.run_due(engine, AFTER, AFTER)
-        assert [_match(engine, name).tries for name in names[1:]] == [tries] + [
-            others
-        ] * turns.TOGETHER
-        assert [_match(engine, name).turn for name in names] == [1] + [0] * (turns.TOGETHER + 1)
-        if by_force and tries == 1:
+        if left and tries == turns._CLAIMED:
             # Who is killed gives nothing back.
+            waiting = update(Match).where(Match.turn == 0, Match.name != "hexem2")
             with store.writing(engine) as session:
-                session.execute(waiting.values(tries=1))
-            others = 1
+                session.execute(waiting.values(tries=left))
+        assert [_match(engine, name).tries for name in names[1:]] == [tries] + [left] * (
+            len(names) - 2
+        )
+        assert [_match(engine, name).turn for name in names] == [1] + [0] * (len(names) - 1)
     ran = turns.run_due(engine, AFTER, AFTER)
     assert [(one.match, one.outcome) for one in ran] == [
         ("hexem2", "held"),
         *((name, "ran") for name in names[2:]),
     ]
-    assert [_match(engine, name).tries for name in names[2:]] == [0] * turns.TOGETHER
+    assert {_match(engine, name).tries for name in names[2:]} == {0}
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,9 @@ import pytest
 from sqlalchemy import Connection, Engine, select, text, update
 from sqlalchemy.orm import Session
 
-from pbem import matches, outbox, rounds, store, turns
+from pbem import brakes, matches, outbox, rounds, store, turns
 from pbem.config import Config
+from pbem.gm import clock
 from pbem.outbox.claiming import MINUTE, Allowance
 from pbem.post import Accepted, Later
 from pbem.store import Match, Message, StoreAway
@@ -29,6 +30,7 @@ from tests.flow.rig import (
     told_gm,
     turn,
 )
+from tests.flow.test_rounds import lay
 
 __all__ = ["post"]
 
@@ -368,7 +370,7 @@ def test_what_one_has_claimed_and_not_begun_others_leave_to_him(
     def meanwhile() -> None:
         assert run(other, DEADLINE) == []
         with store.reading(other) as session:
-            assert session.scalars(select(Match.tries)).all() == [1] * len(names)
+            assert session.scalars(select(Match.tries)).all() == [turns._CLAIMED] * len(names)
 
     at_the_first_turn(monkeypatch, meanwhile)
     assert run(engine, DEADLINE) == ["ran"] * len(names)
@@ -401,6 +403,63 @@ def test_what_is_counted_and_then_locked_by_somebody_is_given_back_or_counts_for
     assert [the_match(engine, name).turn for name in names] == [1, 1, 0, 1]
     assert [one.outcome for one in turns.run_due(engine, DEADLINE, DEADLINE)] == ["ran"]
     assert the_match(engine, "hexem3").tries == 0
+
+
+def test_a_match_that_is_held_among_others_that_are_claimed_is_held_by_no_fault(
+    engine: Engine, other: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = several(engine)
+
+    def held() -> None:
+        with opened(other, "hexem3") as (session, row):
+            clock.hold(session, row, NOW)
+
+    at_the_first_turn(monkeypatch, held)
+    assert run(engine, DEADLINE) == ["ran"] * 3
+    row = the_match(engine, "hexem3")
+    assert (row.status, row.tries, row.turn) == ("held", 0, 0)
+    with store.reading(engine) as session:
+        assert not brakes.is_any_held(session)
+    assert {the_match(engine, name).turn for name in names if name != "hexem3"} == {1}
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a locked row waited for but shortly by who opens the database from now on."""
+    monkeypatch.setitem(store.database._SESSION, "lock_timeout", 100)  # type: ignore[index]
+
+
+def test_a_mail_for_a_match_that_is_locked_for_long_waits_and_the_letters_leave(
+    impatient: None, engine: Engine, other: Engine, house: Config
+) -> None:
+    lay(house, mail("BID x 2"), NOW + HOUR)
+    begin(engine, "hexem2")
+    with locked(other):
+        done = rounds.tick(engine, house, NOW + HOUR)
+        assert (done.fetched.count, done.sent.sent) == (0, 4)
+        (why,) = done.fetched.away
+        assert "a row is locked" in why
+        assert "end the transaction that holds it" in why
+    done = rounds.tick(engine, house, NOW + HOUR)
+    assert (done.fetched.became, done.fetched.away) == ({"filed": 1}, [])
+
+
+def test_the_game_master_s_mail_for_a_match_that_is_locked_for_long_waits_in_its_order(
+    impatient: None, engine: Engine, other: Engine, house: Config, post: Post
+) -> None:
+    begin(engine, "hexem2")
+    for name, line in (("hexem1", "HOLD"), ("hexem1", "RELEASE"), ("hexem2", "HOLD")):
+        with opened(engine, name) as (_, match):
+            gia = f"game+{name}.{matches.token(match, None)}@example.org"
+        raw = mail(line, sender="Gia <gia@example.org>", to=gia, number=len(line + name))
+        assert post(raw).status == "gm"
+    with locked(other):
+        rounds.obey_mails(engine, house, NOW + HOUR)
+        with store.reading(engine) as session:
+            found = session.scalars(select(Message.status).order_by(Message.id)).all()
+    assert found == ["gm", "gm", "filed"]
+    rounds.obey_mails(engine, house, NOW + HOUR)
+    assert [the_match(engine, name).status for name in ("hexem1", "hexem2")] == ["running", "held"]
 
 
 def test_what_two_fail_to_run_at_once_is_held_and_told_once(
