@@ -7,6 +7,7 @@ import itertools
 import re
 import stat
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -76,6 +77,7 @@ def examine(path: Path, now: datetime) -> Iterator[Check]:
             yield _clock(session, now)
             yield from _work(session, config, now)
             yield from _post_office(session, now)
+            yield from _words(session, config, now)
             yield from _matches(session, now)
     except (Wrong, Away, Damaged) as error:
         yield _broken(error)
@@ -156,7 +158,7 @@ def _templates(config: Config) -> Iterator[Check]:
             faults += 1
             yield _fault("templates", f"{file}: {error}", "save it as UTF-8, readable")
     if not faults:
-        yield Check("templates", True, f"those in {folder} can be used")
+        yield Check("templates", True, f"those in {folder} can be read")
 
 
 def _sources(config: Config) -> Iterator[Check]:
@@ -361,6 +363,39 @@ def _post_office(session: Session, now: datetime) -> Iterator[Check]:
         why = f"{match}: letters to {seat} <{address.address}> come back"
         remedy = f'ask for another, then `pbem gm {match} "ADDRESS {seat} <address>"`'
         yield _fault("letters", why, remedy)
+
+
+def _words(session: Session, config: Config, now: datetime) -> Iterator[Check]:
+    """Write the newest letter of each kind and game once more, by the game master's templates."""
+    if config.templates_folder is None:
+        return
+    from pbem import outbox
+    from pbem.reports import TemplateFault, reread
+
+    reread()
+    newest = (
+        select(func.max(Letter.id))
+        .outerjoin(Letter.match)
+        .where(Letter.status == "sent")
+        .group_by(Letter.kind, Match.game)
+    )
+    tried = faults = 0
+    for letter in session.scalars(select(Letter).where(Letter.id.in_(newest)).order_by(Letter.id)):
+        # What it told of may be gone, or damaged, which is told elsewhere.
+        with suppress(Damaged, LookupError, TypeError, ValueError):
+            if outbox.is_undone(session, letter):
+                continue
+            tried += 1
+            try:
+                outbox.compose(session, config, letter, now)
+            except TemplateFault as error:
+                faults += 1
+                why = f"a letter ({letter.kind}) can't be written: {error}"
+                yield _fault("templates", why, "mend that line, or take the file away")
+    if tried and not faults:
+        yield Check(
+            "templates", True, f"the newest letters of each kind, {tried}, can be written by them"
+        )
 
 
 def _matches(session: Session, now: datetime) -> Iterator[Check]:

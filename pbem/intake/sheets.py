@@ -150,14 +150,25 @@ def take(lookup: Lookup, mail: Mail, letter: "Letter", seat: Seat) -> Taken:
         return receipts.refuse(lookup, mail, letter, seat, why)._replace(status="refused")
     asking = answers.Asking(lookup, mail, said.letter, seat)
     # Withdrawn is what came before this mail; all else is heard once its sheet is filed.
-    done = [answers.do(asking, order) for order in said.commands if _is_cancel(order)]
+    above = [
+        one
+        for one in said.commands
+        if _is_cancel(one) and all(one.line < order.line for order in said.orders)
+    ]
+    done = [answers.do(asking, order) for order in above]
     filing = _file(lookup, mail, said, seat)
+    if filing.lawful:
+        told = "Orders that came before are withdrawn; those of this mail count."
+        done = [one._replace(said=told) if one.said else one for one in done]
     for order in said.commands:
         if isinstance(order, commands.Standing) and filing.lawful:
             done.append(Done(order, said="These orders stand: they also count in later turns."))
         elif isinstance(order, commands.NoOrders) and filing.lawful:
             done.append(Done(order, problem="there are orders in the same mail; these count"))
-        elif not _is_cancel(order):
+        elif _is_cancel(order) and order not in above and filing.lawful:
+            why = "there are orders above it; these count. To withdraw them, send CANCEL alone"
+            done.append(Done(order, problem=why))
+        elif order not in above:
             done.append(answers.do(asking, order))
     is_answered = _answer(lookup, mail, said, seat, filing, done)
     if filing.came is not None and filing.came.verdict != "in time":

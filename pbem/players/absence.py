@@ -19,7 +19,7 @@ def absent(session: Session, seat: Seat, start: str, end: str, now: datetime) ->
     once; else the seat falls to its standing orders.
     """
     match = seat.match
-    span = schedule.parse_pause(f"{start.strip()}..{end.strip()}")
+    span = schedule.parse_pause(f"{start.strip()}..{end.strip()}", "absence")
     zone = deadlines.zone_of(match)
     today = now.astimezone(zone).date()
     if span.last < today:

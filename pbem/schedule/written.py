@@ -142,20 +142,20 @@ def odd_time(text: str, zone: ZoneInfo) -> str:
     return ""
 
 
-def parse_pause(text: str) -> Pause:
+def parse_pause(text: str, what: str = "pause") -> Pause:
     """Read a date, or a range of them such as `2026-12-24..2027-01-02`, without deadlines.
 
-    Raise `ValueError` where it is none, or ends before it begins.
+    Raise `ValueError` where it is none, or ends before it begins; `what` is how it is called then.
     """
     first, dots, last = (part.strip() for part in text.partition(".."))
     try:
         pause = Pause(date.fromisoformat(first), date.fromisoformat(last if dots else first))
     except ValueError:
         raise ValueError(
-            f"pause {text!r}: that is no date; write 2026-12-24 or 2026-12-24..2027-01-02"
+            f"{what} {text!r}: that is no date; write 2026-12-24 or 2026-12-24..2027-01-02"
         ) from None
     if pause.last < pause.first:
-        raise ValueError(f"pause {text!r}: it ends before it begins; put the earlier date first")
+        raise ValueError(f"{what} {text!r}: it ends before it begins; put the earlier date first")
     return pause
 
 

@@ -206,14 +206,31 @@ def test_a_withdrawal_that_came_too_late_changes_nothing(
     assert "Nothing was changed: your sheet is as it was." in told
 
 
-def test_cancel_above_new_orders_withdraws_the_old_ones_only(ask: Ask, engine: Engine) -> None:
+@pytest.mark.parametrize(
+    ("text", "told", "why"),
+    [
+        ("CANCEL\nBID y 1", "those of this mail count", ""),
+        ("BID y 1\nCANCEL", "", "there are orders above it; these count"),
+        ("BID y 99\nBID y 1\n\nCANCEL", "", "there are orders above it; these count"),
+    ],
+)
+def test_cancel_beside_orders_says_that_these_count(
+    ask: Ask, engine: Engine, text: str, told: str, why: str
+) -> None:
     ask("BID x 2")
-    assert ask("BID y 1\nCANCEL")["sheet"] == ["BID y 1"]
+    receipt = ask(text)
+    assert receipt["sheet"] == ["BID y 1"]
+    assert told in " ".join(receipt["notes"])  # type: ignore[call-overload]
+    lines = receipt["lines"]
+    assert isinstance(lines, list)
+    (line,) = (one for one in lines if "CANCEL" in one["text"])
+    assert (line["problem"] or "").startswith(why)
+    assert bool(line["problem"]) == bool(why)
     with store.reading(engine) as session:
         row = store.match_named(session, "hexem1")
         assert row is not None
         found = store.newest_sheets(session, row).values()
-        assert [one.text.strip() for one in found] == ["BID y 1"]
+        assert [one.text.strip().split("\n")[-1] for one in found] == ["BID y 1"]
 
 
 def test_standing_keeps_the_sheet_of_its_mail_or_the_one_that_stands(

@@ -142,6 +142,32 @@ def test_a_broken_template_is_found_with_its_line(well: Config) -> None:
     _one(well, "templates", "body.txt, line 2", "mend that line")
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "why"),
+    [
+        ("welcome/body.txt", "dear\n{{ nobody }}", "line 2: UndefinedError: 'nobody' is undefined"),
+        ("welcome/subject.txt", "{{ 1 // 0 }}", "line 1: ZeroDivisionError"),
+        ("shared/foot.txt", "{{ match | shout }}", "line 1: No filter named 'shout'"),
+        ("hexem/picture.svg", "<svg", "hexem/picture.svg can't be drawn"),
+    ],
+)
+def test_a_template_that_no_letter_can_be_written_by_is_found(
+    well: Config, name: str, text: str, why: str
+) -> None:
+    _write(well, 'templates = ""', 'templates = "mine"')
+    path = well.folder / "mine" / name
+    path.parent.mkdir(parents=True)
+    path.write_text("{# As it should be. #}", "utf-8")
+    (tried,) = (
+        one.why
+        for one in doctor.examine(well.folder / "pbem.toml", SOON)
+        if one.check == "templates" and "newest" in one.why
+    )
+    assert tried == "the newest letters of each kind, 1, can be written by them"
+    path.write_text(text, "utf-8")
+    _one(well, "templates", why, "mend that line")
+
+
 def test_a_password_that_others_can_read_is_found(well: Config) -> None:
     _write(
         well,
