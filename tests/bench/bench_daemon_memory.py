@@ -82,6 +82,8 @@ def measure(folder: Path, table: str, place: Path | None, messages: int) -> dict
     begin(engine)
     mails = replies(engine, setup, messages)
     box = place or folder / "mail" / "in"
+    for part in ("cur", "new", "tmp") if place is None else ():
+        (box / part).mkdir(parents=True)
     clock = ("--clock", (NOW + timedelta(hours=2)).isoformat())
     found: dict[int, float] = {}
     with daemon(folder, "--every", "1", before=clock, patience=86_400) as running:
