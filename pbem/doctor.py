@@ -379,22 +379,22 @@ def _words(session: Session, config: Config, now: datetime) -> Iterator[Check]:
         .where(Letter.status == "sent")
         .group_by(Letter.kind, Match.game)
     )
-    tried = faults = 0
+    written = faults = 0
     for letter in session.scalars(select(Letter).where(Letter.id.in_(newest)).order_by(Letter.id)):
         # What it told of may be gone, or damaged, which is told elsewhere.
         with suppress(Damaged, LookupError, TypeError, ValueError):
             if outbox.is_undone(session, letter):
                 continue
-            tried += 1
             try:
                 outbox.compose(session, config, letter, now)
+                written += 1
             except TemplateFault as error:
                 faults += 1
                 why = f"a letter ({letter.kind}) can't be written: {error}"
                 yield _fault("templates", why, "mend that line, or take the file away")
-    if tried and not faults:
+    if written and not faults:
         yield Check(
-            "templates", True, f"the newest letters of each kind, {tried}, can be written by them"
+            "templates", True, f"the newest letters of each kind, {written}, can be written by them"
         )
 
 
